@@ -1,0 +1,206 @@
+/**
+ * What the engine takes and gives. The engine sees token ids, never text.
+ *
+ * Every array of token ids is an `Int32Array`; log-probabilities are natural logs in a `Float32Array`.
+ */
+
+/** A model file or folder as the engine opened it. */
+export interface ModelInfo {
+  /** Hugging Face `model_type`: `llama`, `qwen2`, `qwen3` or `gemma3_text`. */
+  architecture: string;
+  parameters: number;
+  trainableParameters: number;
+  vocabSize: number;
+  hiddenSize: number;
+  layers: number;
+  /** Longest sequence that the model was made for, in tokens. */
+  contextLength: number;
+  /** Bytes of weights as stored in the file. */
+  weightBytes: number;
+  /** How most weights are held: `F32`, `BF16`, `Q4_1`, … */
+  dtype: string;
+  tiedEmbeddings: boolean;
+  /** KV-cache bytes that one token of one sequence takes while sampling. */
+  kvBytesPerToken: number;
+  /** `full`, `lora` or `none`: what an optimizer step changes. */
+  trainable: "full" | "lora" | "none";
+}
+
+export interface OpenOptions {
+  /** `full` makes every weight trainable (held in fp32); `none` (default) keeps the file's own format. LoRA: open with `none`, then `attachLora`. */
+  trainable?: "full" | "none";
+  /** Threads for this process's engine; default: all cores. */
+  threads?: number;
+  /** Refuse (with numbers) what would need more than this. Bytes. */
+  memoryLimit?: number;
+}
+
+export interface OpenProgress {
+  stage: string;
+  done: number;
+  total: number;
+}
+
+export interface SampleRequest {
+  prompt: Int32Array;
+  /** Samples of this prompt; they share one prefill. Default 1. */
+  n?: number;
+  maxTokens: number;
+  /** 0 is greedy. Default 1. */
+  temperature?: number;
+  /** 0 is off (default). */
+  topK?: number;
+  /** 1 is off (default). */
+  topP?: number;
+  /** 0 is off (default). */
+  minP?: number;
+  /** Sample i of a request draws from (seed, i): reproducible whatever else is in the batch. */
+  seed: number;
+  /** A sampled stop id ends the sample; it is part of `tokens`. */
+  stopIds?: number[];
+  /** A sample whose last tokens equal one of these ends; they are part of `tokens`. */
+  stopSequences?: number[][];
+  /** `allowed[i]`: the only ids that may be drawn at generated position i (empty: any). Positions past the end: any. */
+  allowed?: number[][];
+  /** Also return the k most likely tokens of every position. Default 0. */
+  topLogprobs?: number;
+}
+
+export type EngineStopReason = "eos" | "stop_sequence" | "length" | "context_full" | "cancelled";
+
+export interface Sample {
+  /** Index of the request and of the sample within it. */
+  request: number;
+  index: number;
+  tokens: Int32Array;
+  /** Log-prob of each token under the policy: temperature 1, untruncated, whatever the sampling settings were. */
+  logprobs: Float32Array;
+  stopReason: EngineStopReason;
+  /** Per position: [id, logprob] pairs, most likely first. */
+  topLogprobs?: [number, number][][];
+}
+
+/** One token as it is drawn. */
+export interface TokenEvent {
+  request: number;
+  index: number;
+  token: number;
+  logprob: number;
+}
+
+/**
+ * A packed batch. `tokens` holds the segments one after another. A segment with a `parent` continues that
+ * earlier segment (same positions and attention as if the parent's tokens stood before it), so n answers to one
+ * prompt are one prompt segment and n child segments. A parent has no parent itself.
+ */
+export interface Batch {
+  tokens: Int32Array;
+  segments: { length: number; parent?: number }[];
+  /** 1 where the token's log-prob is wanted (and where a gradient may be given). Default: every token that has context. */
+  mask?: Uint8Array;
+}
+
+/** Aligned with `Batch.tokens`: entry i is about token i given all before it. NaN where it was not asked or has no context. */
+export interface ForwardResult {
+  logprobs: Float32Array;
+  entropy: Float32Array;
+}
+
+export interface ForwardOptions {
+  /** Keep what `backward` needs. Default false. */
+  grad?: boolean;
+  /** Divide logits by this first. Default 1. */
+  temperature?: number;
+}
+
+export interface LoraOptions {
+  r: number;
+  lora_alpha: number;
+  lora_dropout?: number;
+  /** Module names such as `q_proj`; default all linear layers of the blocks. */
+  target_modules?: string[];
+  seed: number;
+}
+
+export interface OptimStepOptions {
+  lr: number;
+  /** Default [0.9, 0.999]. */
+  betas?: [number, number];
+  /** Default 1e-8. */
+  eps?: number;
+  weightDecay?: number;
+  /** Global L2 norm; 0 is off. */
+  maxGradNorm?: number;
+  /** Decay norms, biases and other 1-D tensors too. Default false. */
+  decayAll?: boolean;
+}
+
+export interface OptimStepResult {
+  /** Global L2 norm before clipping. */
+  gradNorm: number;
+  /** Share of trainable elements whose stored value changed. */
+  shareWeightsChanged: number;
+  /** Non-finite gradient elements; when above 0 the step was skipped. */
+  nonFinite: number;
+}
+
+export interface MemoryEstimate {
+  weights: number;
+  gradients: number;
+  optimizer: number;
+  activations: number;
+  kvCache: number;
+  total: number;
+}
+
+export interface Device {
+  name: string;
+  kind: "cpu" | "gpu";
+  memoryTotal: number;
+  memoryFree: number;
+  threads: number;
+  /** Instruction set in use: `avx512`, `avx2`, `neon`, `scalar`. */
+  simd: string;
+  /** What it is good for, in words. */
+  note: string;
+}
+
+/** An opened model. Calls queue in order; sampling requests join a running batch. */
+export interface Model {
+  readonly path: string;
+  info(): ModelInfo;
+  /** Resolves in request order, then sample order. `onToken` streams; aborting `signal` ends the running samples with `cancelled` within one step. */
+  sample(
+    requests: SampleRequest[],
+    options?: { onToken?: (event: TokenEvent) => void; signal?: AbortSignal },
+  ): Promise<Sample[]>;
+  forward(batch: Batch, options?: ForwardOptions): Promise<ForwardResult>;
+  /** Gradients of the loss with respect to the last `forward({grad: true})` result, same alignment; adds to the gradients of the trainable set. */
+  backward(dLogprobs: Float32Array, dEntropy?: Float32Array): Promise<void>;
+  /** One AdamW step on the accumulated gradients, which are cleared. */
+  optimStep(options: OptimStepOptions): Promise<OptimStepResult>;
+  zeroGrad(): Promise<void>;
+  attachLora(options: LoraOptions): Promise<void>;
+  /** Fold the adapter into dense fp32 weights. */
+  mergeLora(): Promise<void>;
+  /** Run `fn` with the adapter off: the base is the reference model. */
+  withoutLora<T>(fn: () => Promise<T>): Promise<T>;
+  /** Writes `model.safetensors` (or shards) and `config.json` to a Hugging Face folder. */
+  saveWeights(folder: string): Promise<void>;
+  /** Writes `adapter_model.safetensors` and `adapter_config.json` (PEFT). */
+  saveAdapter(folder: string): Promise<void>;
+  loadAdapter(folder: string): Promise<void>;
+  /** Optimizer moments and step count: `optimizer.safetensors`. */
+  saveState(file: string): Promise<void>;
+  loadState(file: string): Promise<void>;
+  /** What a training step with micro-batches of `tokens` tokens (`targets` of them scored) will need, or sampling `sequences` × `length`. Bytes. */
+  estimateMemory(plan: { tokens?: number; targets?: number; sequences?: number; length?: number }): MemoryEstimate;
+  /** Frees weights, gradients and caches. Later calls reject with code `closed`. */
+  close(): Promise<void>;
+}
+
+export interface Engine {
+  version: string;
+  devices(): Device[];
+  open(path: string, options?: OpenOptions, onProgress?: (progress: OpenProgress) => void): Promise<Model>;
+}
