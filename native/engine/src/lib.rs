@@ -1,0 +1,4 @@
+//! Hone's engine: opens a language model, samples from it, trains it. Token ids in, numbers out; it never sees text.
+
+pub mod config;
+pub mod error;
