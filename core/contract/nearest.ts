@@ -1,0 +1,32 @@
+/** The known word nearest to a mistyped one. */
+
+/** Edits (insert, delete, replace, swap of neighbours) that turn `a` into `b`: optimal string alignment distance. */
+export function editDistance(a: string, b: string): number {
+  const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, j) => j)];
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const cost = a[i - 1] === b[j - 1] ? 0 : 1;
+      let best = Math.min(rows[i - 1][j] + 1, row[j - 1] + 1, rows[i - 1][j - 1] + cost);
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
+        best = Math.min(best, rows[i - 2][j - 2] + 1);
+      row.push(best);
+    }
+    rows.push(row);
+  }
+  return rows[a.length][b.length];
+}
+
+/** The nearest of `known` when it is near enough to be meant: at most a third of the word differs, or one contains the other. */
+export function nearest(word: string, known: Iterable<string>): string | undefined {
+  const lower = word.toLowerCase();
+  let best: string | undefined;
+  let bestDistance = Infinity;
+  for (const candidate of known) {
+    const distance = editDistance(lower, candidate.toLowerCase());
+    if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
+  }
+  if (best !== undefined && bestDistance <= Math.max(1, Math.floor(lower.length / 3))) return best;
+  if (lower.length < 3) return undefined;
+  return [...known].find((candidate) => candidate.includes(lower) || lower.includes(candidate));
+}

@@ -1,0 +1,84 @@
+/** Files and folders that appear whole or not at all, also when the process or the machine stops in between. */
+
+import { closeSync, fsyncSync, mkdirSync, openSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { rethrowDiskFull } from "./disk.ts";
+
+/** Part of every temporary name, so that left-overs of a killed process can be told apart and removed. */
+const temporaryMark = ".partial-";
+
+function temporaryPath(path: string): string {
+  return join(dirname(path), `${basename(path)}${temporaryMark}${process.pid}`);
+}
+
+/** Forces a file's or folder's data to the disk. Windows cannot open folders; there the rename itself is durable. */
+export function fsyncPath(path: string): void {
+  let handle: number;
+  try {
+    handle = openSync(path, "r");
+  } catch (error) {
+    if (process.platform === "win32") return;
+    throw error;
+  }
+  try {
+    fsyncSync(handle);
+  } catch (error) {
+    if (process.platform !== "win32") throw error;
+  } finally {
+    closeSync(handle);
+  }
+}
+
+/** Forces every file below a folder, and the folder itself, to the disk. */
+export function fsyncTree(folder: string): void {
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) fsyncTree(path);
+    else fsyncPath(path);
+  }
+  fsyncPath(folder);
+}
+
+/** Replaces a file's content: a reader sees the old one or the new one, never a mixture. */
+export function writeFileAtomic(path: string, data: string | Uint8Array): void {
+  const temporary = temporaryPath(path);
+  try {
+    writeFileSync(temporary, data, { flush: true });
+    renameSync(temporary, path);
+    fsyncPath(dirname(path));
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    rethrowDiskFull(error, path);
+  }
+}
+
+/**
+ * Makes a folder through `fill`, which gets a temporary folder beside it: synced, then renamed to its final name. An
+ * older folder of that name is replaced. When `fill` fails nothing is left behind.
+ */
+export async function publishFolder(path: string, fill: (temporary: string) => Promise<void>): Promise<void> {
+  const temporary = temporaryPath(path);
+  try {
+    rmSync(temporary, { recursive: true, force: true });
+    mkdirSync(temporary, { recursive: true });
+    await fill(temporary);
+    fsyncTree(temporary);
+    rmSync(path, { recursive: true, force: true });
+    renameSync(temporary, path);
+    fsyncPath(dirname(path));
+  } catch (error) {
+    rmSync(temporary, { recursive: true, force: true });
+    rethrowDiskFull(error, path);
+  }
+}
+
+/** Removes what killed processes left in a folder. Returns the names. */
+export function removePartial(folder: string): string[] {
+  const removed: string[] = [];
+  for (const entry of readdirSync(folder)) {
+    if (!entry.includes(temporaryMark)) continue;
+    rmSync(join(folder, entry), { recursive: true, force: true });
+    removed.push(entry);
+  }
+  return removed;
+}

@@ -1,0 +1,43 @@
+/** Free disk space, asked before something long begins, and a full disk told in plain words. */
+
+import { existsSync, statfsSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { HoneError } from "../contract/errors.ts";
+import { formatBytes } from "../contract/units.ts";
+
+/** Bytes that this user may still write at a path, which need not exist yet. */
+export function freeBytes(path: string): number {
+  let existing = resolve(path);
+  while (!existsSync(existing) && dirname(existing) !== existing) existing = dirname(existing);
+  const { bavail, bsize } = statfsSync(existing);
+  return bavail * bsize;
+}
+
+/** Refuses (code `disk-space`) when fewer than `needed` bytes are free at `path`. */
+export function requireFreeBytes(path: string, needed: number, purpose: string): void {
+  const free = freeBytes(path);
+  if (free >= needed) return;
+  throw new HoneError(
+    "disk-space",
+    `${purpose} needs about ${formatBytes(needed)} at ${path}, but ${formatBytes(free)} are free`,
+    { fix: "free some space, or choose another place with --output-dir" },
+  );
+}
+
+/** True for the errors by which an operating system, or the engine through it, says that no space is left. */
+export function isDiskFull(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const code = (error as NodeJS.ErrnoException).code;
+  if (code === "ENOSPC" || code === "EDQUOT") return true;
+  return /no space left on device|not enough space on the disk|disk quota exceeded/i.test(error.message);
+}
+
+/** Throws `error`, as `disk-full` when that is what it means. */
+export function rethrowDiskFull(error: unknown, path: string): never {
+  if (error instanceof HoneError && error.code === "disk-full") throw error;
+  if (!isDiskFull(error)) throw error;
+  throw new HoneError("disk-full", `the disk is full: could not write ${path}`, {
+    cause: error,
+    fix: "free some space; what was saved before is intact, and a run goes on with `hone resume`",
+  });
+}
