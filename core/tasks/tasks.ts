@@ -1,0 +1,16 @@
+/** The built-in tasks. A new one is added here. */
+
+import { HoneError } from "../contract/errors.ts";
+import type { Task } from "./task.ts";
+import { ticTacToe } from "./tic-tac-toe/tic-tac-toe.ts";
+
+export const tasks: readonly Task[] = [ticTacToe];
+
+/** Throws `HoneError` `unknown-task` with the known names. */
+export function findTask(name: string): Task {
+  const task = tasks.find((candidate) => candidate.name === name);
+  if (task !== undefined) return task;
+  throw new HoneError("unknown-task", `there is no task "${name}"`, {
+    fix: `known tasks: ${tasks.map((known) => known.name).join(", ")}`,
+  });
+}
