@@ -2,3 +2,6 @@
 
 pub mod config;
 pub mod error;
+pub mod gemm;
+pub mod pool;
+pub mod simd;
