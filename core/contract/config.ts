@@ -82,6 +82,11 @@ export const runConfigSchema = z.strictObject({
   entropy_coef: option("objective", nonNegative(), "weight of the entropy bonus"),
   loss_type: option("objective", z.enum(lossTypes), "how token losses are averaged over an optimizer step"),
   advantage_estimator: option("objective", z.enum(advantageEstimators), "how a reward is compared with its group"),
+  rescore_logprobs: option(
+    "objective",
+    z.boolean(),
+    "score sampled answers again with the training pass before updating; done anyway when temperature is not 1",
+  ),
   mask_truncated_completions: option("objective", z.boolean(), "leave answers cut by the token limit out of the loss"),
 
   learning_rate: option("optimizer", positive(), "AdamW's step size"),

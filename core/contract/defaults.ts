@@ -11,7 +11,7 @@ type Finetuning = RunConfig["finetuning_type"];
 const common = {
   output_dir: null,
   seed: 42,
-  split_seed: 2026,
+  split_seed: 42,
   max_steps: null,
   num_train_epochs: null,
   prompts_per_step: 8,
@@ -27,6 +27,7 @@ const common = {
   beta: 0,
   entropy_coef: 0,
   advantage_estimator: "group_std",
+  rescore_logprobs: false,
   mask_truncated_completions: false,
   lr_scheduler_type: "constant",
   min_lr: 0,

@@ -141,11 +141,16 @@ export function resolveConfig(input: RunConfigInput): RunConfig {
   const given = Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined)) as RunConfigInput;
   const config = parse(runConfigSchema, { ...defaultsFor({ ...given, model, task }), ...given }, "configuration");
   if (given.num_train_epochs != null && given.max_steps == null) config.max_steps = null;
-  refuseContradictions(config, given);
+  refuseContradictions(config, given, defaultsFor({ ...given, model, task }));
   return config;
 }
 
-function refuseContradictions(config: RunConfig, given: RunConfigInput): void {
+/** A run's `config.json` gives every option, so a default that has no effect is no contradiction. */
+function refuseContradictions(
+  config: RunConfig,
+  given: RunConfigInput,
+  defaults: Omit<RunConfig, "model" | "task">,
+): void {
   const refuse = (message: string, fix: string): never => {
     throw badConfig(message, fix);
   };
@@ -155,7 +160,7 @@ function refuseContradictions(config: RunConfig, given: RunConfigInput): void {
   if (config.max_steps === null && config.num_train_epochs === null) {
     refuse("nothing says how long to train", "--max-steps N");
   }
-  if (given.warmup_steps != null && given.warmup_ratio !== undefined) {
+  if (given.warmup_steps != null && config.warmup_ratio !== defaults.warmup_ratio) {
     refuse("warmup_steps and warmup_ratio both set the warm-up", "give one of them");
   }
   if (config.max_completion_length >= config.max_length) {
@@ -185,8 +190,8 @@ function refuseContradictions(config: RunConfig, given: RunConfigInput): void {
   }
   if (config.finetuning_type === "full") {
     for (const name of ["lora_r", "lora_alpha", "lora_dropout", "lora_target_modules"] as const) {
-      const value = given[name];
-      if (value != null) refuse(`${name} has no effect with finetuning_type full`, "use finetuning_type lora");
+      if (config[name] !== defaults[name])
+        refuse(`${name} has no effect with finetuning_type full`, "use finetuning_type lora");
     }
   }
 }

@@ -1,0 +1,244 @@
+/**
+ * Health of a run, judged from its metrics alone: a pure function of the rows so far. Every alarm says in plain words
+ * what is seen and suggests one thing to do.
+ */
+
+import type { MetricsRow } from "../contract/run.ts";
+
+export type AlarmName =
+  | "constant_reward"
+  | "no_signal"
+  | "little_signal"
+  | "weights_not_moving"
+  | "entropy_collapse"
+  | "length_growth"
+  | "cut_answers"
+  | "clipped_share"
+  | "non_finite"
+  | "sampler_mismatch"
+  | "legal_rate_fall"
+  | "one_choice"
+  | "eval_fall"
+  | "opponent_fall";
+
+export interface Alarm {
+  name: AlarmName;
+  /** Step that raised it. */
+  step: number;
+  message: string;
+  action: string;
+}
+
+/** Steps that a level is averaged over, so that one odd batch raises nothing. */
+const span = 5;
+
+type Check = (rows: readonly MetricsRow[]) => Omit<Alarm, "name" | "step"> | undefined;
+
+const checks: Record<AlarmName, Check> = {
+  constant_reward(rows) {
+    const [a, b] = lastValues(rows, "reward_min", 2);
+    const [c, d] = lastValues(rows, "reward_max", 2);
+    if (a === undefined || b === undefined || !(a === b && b === c && c === d)) return undefined;
+    return {
+      message: `every answer of the last two steps got the reward ${show(a)}, so nothing can be learnt`,
+      action: "look at the answers in rollouts/: the reward must be able to tell a better one from a worse one",
+    };
+  },
+
+  no_signal(rows) {
+    const zero = lastValues(rows, "frac_reward_zero_std", 2);
+    if (zero.length < 2 || zero.some((value) => value < 1)) return undefined;
+    return {
+      message: "in the last two steps all answers to the same prompt got the same reward: no group taught anything",
+      action: "raise num_generations, or choose prompts of which the model solves some and fails some",
+    };
+  },
+
+  little_signal(rows) {
+    const zero = levelNow(rows, "frac_reward_zero_std");
+    if (zero === undefined || zero <= 0.8) return undefined;
+    return {
+      message: `${percent(zero)} of the groups had equal rewards in the last ${span} steps, so most of the work teaches nothing`,
+      action: "stop here if the reward is good, otherwise add harder prompts or raise num_generations",
+    };
+  },
+
+  weights_not_moving(rows) {
+    const changed = lastValues(rows, "share_weights_changed", 2);
+    if (changed.length < 2 || changed.some((value) => value > 0)) return undefined;
+    return {
+      message: "no weight changed in the last two steps",
+      action: "raise learning_rate; if no_signal is raised as well, mend the reward first",
+    };
+  },
+
+  entropy_collapse(rows) {
+    const now = levelNow(rows, "entropy", 3);
+    const start = levelAt(rows, "entropy", 3, 3);
+    const before = levelAt(rows, "entropy", count(rows, "entropy") - 10, 3);
+    if (now === undefined) return undefined;
+    const gone = start !== undefined && count(rows, "entropy") > 6 && now < 0.03 * start;
+    const fell = before !== undefined && now < before / 3;
+    if (!gone && !fell) return undefined;
+    return {
+      message: fell
+        ? `entropy fell from ${show(before)} to ${show(now)} within ten steps: the answers are becoming all alike`
+        : `entropy is ${show(now)}, a thirtieth of where it began: the answers are all alike`,
+      action: "lower learning_rate, or raise entropy_coef (0.01 to 0.05)",
+    };
+  },
+
+  length_growth(rows) {
+    const length = fromLevel(rows, "completions/mean_length", Math.min);
+    const reward = fromLevel(rows, "reward", Math.max);
+    if (length === undefined || reward === undefined) return undefined;
+    if (length.now <= 1.5 * length.extreme || length.now - length.extreme < 5 || reward.now > reward.extreme) {
+      return undefined;
+    }
+    return {
+      message: `answers grew from ${show(length.extreme)} to ${show(length.now)} tokens while the reward did not rise`,
+      action: "lower max_completion_length, or give long answers a smaller reward",
+    };
+  },
+
+  cut_answers(rows) {
+    const cut = fromLevel(rows, "completions/clipped_ratio", Math.min);
+    if (cut === undefined || cut.now < 0.1 || cut.now - cut.extreme < 0.15) return undefined;
+    return {
+      message: `${percent(cut.now)} of the answers are cut by the token limit, up from ${percent(cut.extreme)}`,
+      action: "raise max_completion_length, or set mask_truncated_completions",
+    };
+  },
+
+  clipped_share(rows) {
+    const clipped = levelNow(rows, "clip_ratio/region_mean");
+    if (clipped === undefined || clipped <= 0.6) return undefined;
+    return {
+      message: `${percent(clipped)} of the ratios were clipped in the last ${span} steps, so most of each update is thrown away`,
+      action: "lower learning_rate, or num_iterations, or widen epsilon",
+    };
+  },
+
+  non_finite(rows) {
+    const [skipped] = lastValues(rows, "nonfinite_steps", 1);
+    if (skipped === undefined || skipped === 0) return undefined;
+    return {
+      message: `${show(skipped)} optimizer step(s) had a gradient that is not finite and were skipped`,
+      action: "lower learning_rate; the run stops after three in a row",
+    };
+  },
+
+  sampler_mismatch(rows) {
+    const difference = levelNow(rows, "sampling/sampling_logp_difference/mean", 3);
+    const rescored = lastValues(rows, "sampling/rescored", 1)[0] === 1;
+    if (difference === undefined || difference <= 1e-3 || rescored) return undefined;
+    return {
+      message: `sampling and training disagree on the same tokens by ${show(difference)} on average, so the ratios are off`,
+      action: "set rescore_logprobs true",
+    };
+  },
+
+  legal_rate_fall(rows) {
+    const legal = fromLevel(rows, "outcomes/legal", Math.max);
+    if (legal === undefined || legal.extreme - legal.now < 0.15) return undefined;
+    return {
+      message: `the share of legal moves fell from ${percent(legal.extreme)} to ${percent(legal.now)}`,
+      action: "stop and go back to the best checkpoint, then lower learning_rate",
+    };
+  },
+
+  one_choice(rows) {
+    const share = levelNow(rows, "choices/top_share");
+    if (share === undefined || share <= 0.5) return undefined;
+    return {
+      message: `one and the same choice was made in ${percent(share)} of the answers of the last ${span} steps`,
+      action: "lower learning_rate and raise entropy_coef, starting from an earlier checkpoint",
+    };
+  },
+
+  eval_fall(rows) {
+    const scores = values(rows, "eval_reward");
+    const now = scores.slice(-2);
+    const best = Math.max(...scores.slice(0, -2));
+    if (scores.length < 3 || now.some((score) => best - score < 0.1)) return undefined;
+    return {
+      message: `the validation reward fell from ${show(best)} to ${show(now[1])} over two evaluations`,
+      action: "stop and use the best checkpoint",
+    };
+  },
+
+  opponent_fall(rows) {
+    const reward = levelNow(rows, "reward");
+    if (reward === undefined || Math.abs(reward) > 0.1) return undefined;
+    const last = rows[rows.length - 1];
+    for (const name of Object.keys(last).filter((key) => /^eval_games\/.+\/score$/.test(key))) {
+      const scores = values(rows, name);
+      const best = Math.max(...scores.slice(0, -1));
+      if (scores.length < 2 || best - scores[scores.length - 1] < 0.2) continue;
+      return {
+        message: `the training reward is near 0, but the score against ${name.split("/")[1]} fell from ${show(best)} to ${show(scores[scores.length - 1])}`,
+        action: "stop and use the best checkpoint: in self-play only fixed opponents show a collapse",
+      };
+    }
+    return undefined;
+  },
+};
+
+/** The alarms that hold after the last row. Rows are in step order. */
+export function findAlarms(rows: readonly MetricsRow[]): Alarm[] {
+  const last = rows[rows.length - 1];
+  if (last === undefined) return [];
+  return (Object.keys(checks) as AlarmName[]).flatMap((name) => {
+    const alarm = checks[name](rows);
+    return alarm === undefined ? [] : [{ name, step: last.step, ...alarm }];
+  });
+}
+
+/** Values of a metric in step order; steps that lack it are passed over. */
+function values(rows: readonly MetricsRow[], name: string): number[] {
+  return rows.map((row) => row[name]).filter((value): value is number => value !== undefined);
+}
+
+function count(rows: readonly MetricsRow[], name: string): number {
+  return values(rows, name).length;
+}
+
+function lastValues(rows: readonly MetricsRow[], name: string, n: number): number[] {
+  return values(rows, name).slice(-n);
+}
+
+/** Mean of the `width` values that end with the `end`-th; undefined when there are not so many. */
+function levelAt(rows: readonly MetricsRow[], name: string, end: number, width = span): number | undefined {
+  if (end < width) return undefined;
+  const window = values(rows, name).slice(end - width, end);
+  return window.length < width ? undefined : mean(window);
+}
+
+function levelNow(rows: readonly MetricsRow[], name: string, width = span): number | undefined {
+  return levelAt(rows, name, count(rows, name), width);
+}
+
+/** The present level, and the lowest or highest level of all earlier windows that do not overlap it. */
+function fromLevel(
+  rows: readonly MetricsRow[],
+  name: string,
+  pick: (...levels: number[]) => number,
+): { now: number; extreme: number } | undefined {
+  const n = count(rows, name);
+  if (n < 2 * span) return undefined;
+  const earlier: number[] = [];
+  for (let end = span; end <= n - span; end++) earlier.push(levelAt(rows, name, end) as number);
+  return { now: levelAt(rows, name, n) as number, extreme: pick(...earlier) };
+}
+
+function mean(list: readonly number[]): number {
+  return list.reduce((sum, value) => sum + value, 0) / list.length;
+}
+
+function show(value: number): string {
+  return String(Number(value.toPrecision(3)));
+}
+
+function percent(value: number): string {
+  return `${Math.round(100 * value)} %`;
+}

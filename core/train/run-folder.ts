@@ -1,0 +1,163 @@
+/** A run's own folder: made whole, written while training, put in order when a run is taken up again. */
+
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { basename, join, resolve } from "node:path";
+import type { RunConfig } from "../contract/config.ts";
+import { HoneError } from "../contract/errors.ts";
+import { parseConfigInput, recordKey, resolveConfig } from "../contract/resolve-config.ts";
+import {
+  metricsRowSchema,
+  runFiles,
+  runRecordSchema,
+  type MetricsRow,
+  type RolloutLine,
+  type RunEvent,
+  type RunRecord,
+  type Seam,
+} from "../contract/run.ts";
+import { fsyncPath, publishFolder, removePartial, writeFileAtomic } from "../files/atomic.ts";
+import { appendJsonLine, readJsonLines, repairJsonLines, toJsonLines } from "../files/jsonl.ts";
+
+export class RunFolder {
+  readonly path: string;
+
+  constructor(path: string) {
+    this.path = resolve(path);
+  }
+
+  file(name: keyof typeof runFiles): string {
+    return join(this.path, runFiles[name]);
+  }
+
+  get name(): string {
+    return basename(this.path);
+  }
+
+  /** Makes the folder with its `config.json`, in one rename: a run folder that exists can be resumed. */
+  static async create(path: string, config: RunConfig, record: RunRecord): Promise<RunFolder> {
+    const folder = new RunFolder(path);
+    if (existsSync(folder.path) && readdirSync(folder.path).length > 0) {
+      throw new HoneError("run-exists", `${folder.path} already exists and is not empty`, {
+        fix: existsSync(folder.file("config"))
+          ? `go on with \`hone resume ${path}\`, or choose another --output-dir`
+          : "choose another --output-dir",
+      });
+    }
+    await publishFolder(folder.path, async (temporary) => {
+      for (const name of ["checkpoints", "rollouts", "evaluations", "logs"] as const) {
+        mkdirSync(join(temporary, runFiles[name]));
+      }
+      writeFileSync(join(temporary, runFiles.config), configText(config, record));
+    });
+    return folder;
+  }
+
+  /** Opens an existing run folder. Throws `not-a-run` where there is none. */
+  static open(path: string): RunFolder {
+    const folder = new RunFolder(path);
+    if (existsSync(folder.file("config"))) return folder;
+    throw new HoneError("not-a-run", `${folder.path} is no run folder: it has no ${runFiles.config}`, {
+      fix: "`hone ls` lists the runs",
+    });
+  }
+
+  /** The resolved options and the record of what made the run. */
+  readConfig(): { config: RunConfig; record: RunRecord } {
+    const path = this.file("config");
+    let json: unknown;
+    try {
+      json = JSON.parse(readFileSync(path, "utf8"));
+    } catch (error) {
+      throw new HoneError("not-a-run", `${path} is not JSON`, { cause: error });
+    }
+    const record = runRecordSchema.safeParse((json as Record<string, unknown>)[recordKey]);
+    if (!record.success) {
+      const issue = record.error.issues[0];
+      throw new HoneError("not-a-run", `${path}: ${[recordKey, ...issue.path].join(".")}: ${issue.message}`);
+    }
+    return { config: resolveConfig(parseConfigInput(json, path)), record: record.data };
+  }
+
+  writeConfig(config: RunConfig, record: RunRecord): void {
+    writeFileAtomic(this.file("config"), configText(config, record));
+  }
+
+  appendMetrics(row: MetricsRow): void {
+    appendJsonLine(this.file("metrics"), row);
+  }
+
+  /** Rows of all steps, ascending, each step once; seams are left out. */
+  readMetrics(): MetricsRow[] {
+    const rows = readJsonLines(this.file("metrics")).rows.map((row) => metricsRowSchema.safeParse(row));
+    return rows.filter((row) => row.success).map((row) => row.data);
+  }
+
+  /** Forces the metrics to the disk, so that a checkpoint never knows steps that the metrics lack. */
+  syncMetrics(): void {
+    if (existsSync(this.file("metrics"))) fsyncPath(this.file("metrics"));
+  }
+
+  rolloutFile(step: number): string {
+    return join(this.file("rollouts"), `step_${step}.jsonl`);
+  }
+
+  writeRollouts(step: number, lines: readonly RolloutLine[]): void {
+    writeFileAtomic(this.rolloutFile(step), toJsonLines(lines));
+  }
+
+  evaluationFile(step: number, name: string): string {
+    return join(this.file("evaluations"), `${step}-${name}.json`);
+  }
+
+  writeEvaluation(step: number, name: string, result: unknown): void {
+    writeFileAtomic(this.evaluationFile(step, name), JSON.stringify(result) + "\n");
+  }
+
+  appendEvent(event: RunEvent): void {
+    appendJsonLine(this.file("events"), event);
+  }
+
+  /**
+   * Puts the folder in order after a stop or a kill, so that the run can go on after step `step`: left-overs go, rows
+   * of later steps move to `logs/dropped-metrics.jsonl`, later rollouts and evaluations go (their steps are done
+   * again), and `metrics.jsonl` gets a seam.
+   */
+  rewindTo(step: number): Seam {
+    for (const name of ["checkpoints", "rollouts", "evaluations", "logs"] as const) {
+      mkdirSync(this.file(name), { recursive: true });
+      removePartial(this.file(name));
+    }
+    removePartial(this.path);
+    for (const name of ["checkpointIndex", "events", "droppedMetrics"] as const) repairJsonLines(this.file(name));
+
+    const { rows } = readJsonLines(this.file("metrics"));
+    const isLater = (row: unknown) => {
+      const parsed = metricsRowSchema.safeParse(row);
+      return parsed.success && parsed.data.step > step;
+    };
+    const dropped = rows.filter(isLater);
+    for (const row of dropped) appendJsonLine(this.file("droppedMetrics"), row);
+    const seam: Seam = {
+      event: "resume",
+      step,
+      time: Date.now() / 1000,
+      dropped_steps: dropped.map((row) => (row as MetricsRow).step),
+    };
+    writeFileAtomic(this.file("metrics"), toJsonLines([...rows.filter((row) => !isLater(row)), seam]));
+
+    for (const [name, pattern] of [
+      ["rollouts", /^step_(\d+)\.jsonl$/],
+      ["evaluations", /^(\d+)-.*\.json$/],
+    ] as const) {
+      for (const entry of readdirSync(this.file(name))) {
+        const match = pattern.exec(entry);
+        if (match !== null && Number(match[1]) > step) rmSync(join(this.file(name), entry));
+      }
+    }
+    return seam;
+  }
+}
+
+function configText(config: RunConfig, record: RunRecord): string {
+  return JSON.stringify({ ...config, [recordKey]: record }, null, 2) + "\n";
+}

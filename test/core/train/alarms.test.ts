@@ -1,0 +1,92 @@
+import { describe, expect, test } from "vitest";
+import type { MetricsRow } from "../../../core/contract/run.ts";
+import { findAlarms } from "../../../core/train/alarms.ts";
+
+type Values = Record<string, number | undefined>;
+
+const healthy: Values = {
+  reward: 0.3,
+  reward_min: -1,
+  reward_max: 1,
+  frac_reward_zero_std: 0.2,
+  share_weights_changed: 0.99,
+  entropy: 0.8,
+  "completions/mean_length": 20,
+  "completions/clipped_ratio": 0.02,
+  "clip_ratio/region_mean": 0.3,
+  nonfinite_steps: 0,
+  "sampling/sampling_logp_difference/mean": 1e-5,
+  "outcomes/legal": 0.9,
+  "choices/top_share": 0.2,
+};
+
+/** Rows of n steps; `change` gives what differs at a step. */
+function run(n: number, change: (step: number) => Values = () => ({})): MetricsRow[] {
+  return Array.from({ length: n }, (_, i) => ({ step: i + 1, time: i, ...healthy, ...change(i + 1) }) as MetricsRow);
+}
+
+const names = (rows: ReturnType<typeof run>) => findAlarms(rows).map((alarm) => alarm.name);
+
+test("a healthy run raises nothing, at any length", () => {
+  for (let n = 0; n <= 60; n++) expect(names(run(n))).toEqual([]);
+});
+
+test("a run that learns, gets shorter and surer raises nothing", () => {
+  const learning = (step: number): Values => ({
+    reward: -0.5 + step / 200,
+    entropy: 0.8 * 0.99 ** step,
+    "completions/mean_length": 20 - step / 20,
+    "outcomes/legal": Math.min(1, 0.3 + step / 200),
+    "completions/clipped_ratio": Math.max(0, 0.2 - step / 500),
+  });
+  for (let n = 1; n <= 200; n++) expect(names(run(n, learning))).toEqual([]);
+});
+
+describe("raised, with words and one action", () => {
+  test.each<[string, ReturnType<typeof run>]>([
+    ["constant_reward", run(2, () => ({ reward: -1, reward_min: -1, reward_max: -1, frac_reward_zero_std: 1 }))],
+    ["no_signal", run(2, () => ({ frac_reward_zero_std: 1 }))],
+    ["little_signal", run(5, () => ({ frac_reward_zero_std: 0.85 }))],
+    ["weights_not_moving", run(2, () => ({ share_weights_changed: 0 }))],
+    ["entropy_collapse", run(30, (step) => (step > 20 ? { entropy: 0.1 } : {}))],
+    ["entropy_collapse", run(200, (step) => ({ entropy: 0.8 * 0.97 ** step }))],
+    ["length_growth", run(20, (step) => ({ "completions/mean_length": 20 + 2 * step }))],
+    ["cut_answers", run(20, (step) => (step > 10 ? { "completions/clipped_ratio": 0.3 } : {}))],
+    ["clipped_share", run(5, () => ({ "clip_ratio/region_mean": 0.7 }))],
+    ["non_finite", run(3, (step) => (step === 3 ? { nonfinite_steps: 1 } : {}))],
+    ["sampler_mismatch", run(3, () => ({ "sampling/sampling_logp_difference/mean": 0.02 }))],
+    ["legal_rate_fall", run(20, (step) => (step > 10 ? { "outcomes/legal": 0.6 } : {}))],
+    ["one_choice", run(5, () => ({ "choices/top_share": 0.6 }))],
+    ["eval_fall", run(4, (step) => ({ eval_reward: [0.1, 0.6, 0.4, 0.35][step - 1] }))],
+    ["opponent_fall", run(6, (step) => ({ reward: 0.02, "eval_games/random/score": step < 5 ? 0.6 : 0.1 }))],
+  ])("%s", (name, rows) => {
+    const alarm = findAlarms(rows).find((found) => found.name === name);
+    expect(alarm).toMatchObject({ step: rows.length });
+    expect(alarm?.message).toMatch(/^[a-z0-9].{20,}$/);
+    expect(alarm?.action).toMatch(/^[a-z].{10,}$/);
+  });
+});
+
+describe("not raised too early or for another reason", () => {
+  test("one step without signal is no alarm, two are", () => {
+    expect(names(run(1, () => ({ frac_reward_zero_std: 1 })))).toEqual([]);
+    expect(names(run(3, (step) => (step === 2 ? { frac_reward_zero_std: 1 } : {})))).toEqual([]);
+  });
+
+  test("a skipped step of the past is over", () => {
+    expect(names(run(4, (step) => (step === 2 ? { nonfinite_steps: 1 } : {})))).toEqual([]);
+  });
+
+  test("longer answers that earn more are welcome", () => {
+    expect(names(run(20, (step) => ({ "completions/mean_length": 20 + 2 * step, reward: step / 20 })))).toEqual([]);
+  });
+
+  test("a mismatch does no harm when the log-probs are scored again", () => {
+    const rows = run(3, () => ({ "sampling/sampling_logp_difference/mean": 0.02, "sampling/rescored": 1 }));
+    expect(names(rows)).toEqual([]);
+  });
+
+  test("a metric that is absent raises nothing", () => {
+    expect(findAlarms([{ step: 0, time: 0, eval_reward: -0.5 }])).toEqual([]);
+  });
+});
