@@ -1,7 +1,9 @@
 //! Hone's engine: opens a language model, samples from it, trains it. Token ids in, numbers out; it never sees text.
 
 pub mod config;
+pub mod config_read;
 pub mod error;
+pub mod formats;
 pub mod gemm;
 pub mod pool;
 pub mod simd;

@@ -30,7 +30,11 @@ impl Bytes {
         // Asked before opening: opening a pipe would wait for its writer.
         let meta = std::fs::metadata(path).map_err(|e| io_error("open", path, &e))?;
         if !meta.is_file() {
-            crate::bail!("not-a-file", "{} is not a regular file. Choose a model file or a model folder.", path.display());
+            crate::bail!(
+                "not-a-file",
+                "{} is not a regular file. Choose a model file or a model folder.",
+                path.display()
+            );
         }
         if meta.len() == 0 {
             return Ok(Self::from(Vec::new()));

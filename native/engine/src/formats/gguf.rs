@@ -88,7 +88,8 @@ impl GgufFile {
         let entries = read_tensor_list(&mut cursor, tensor_count)?;
         let header_end = cursor.at;
 
-        let mut file = Self { path: path.to_path_buf(), bytes: bytes.clone(), version, metadata, tensors: BTreeMap::new() };
+        let mut file =
+            Self { path: path.to_path_buf(), bytes: bytes.clone(), version, metadata, tensors: BTreeMap::new() };
         if let Some(parts) = file.unsigned("split.count").filter(|&n| n > 1) {
             bail!(
                 "split-gguf",
@@ -235,7 +236,11 @@ impl GgufFile {
         }
         match self.unsigned(KEY) {
             Some(n) if n.is_power_of_two() && n <= MAX_ALIGNMENT as u64 => Ok(n as usize),
-            _ => bail!("bad-header", "{}: {KEY} must be a power of two up to {MAX_ALIGNMENT}. {AGAIN}", self.path.display()),
+            _ => bail!(
+                "bad-header",
+                "{}: {KEY} must be a power of two up to {MAX_ALIGNMENT}. {AGAIN}",
+                self.path.display()
+            ),
         }
     }
 }
@@ -289,7 +294,11 @@ fn read_value(cursor: &mut Cursor, type_id: u32, depth: u32) -> Result<Meta> {
                     cursor.skip(total, WHAT)?;
                 }
                 None if depth >= MAX_DEPTH => {
-                    bail!("bad-header", "{} nests metadata arrays more than {MAX_DEPTH} deep. {AGAIN}", cursor.path.display())
+                    bail!(
+                        "bad-header",
+                        "{} nests metadata arrays more than {MAX_DEPTH} deep. {AGAIN}",
+                        cursor.path.display()
+                    )
                 }
                 None => {
                     for _ in 0..count {
@@ -341,7 +350,12 @@ fn read_tensor_list(cursor: &mut Cursor, count: u64) -> Result<Vec<RawTensor>> {
         for _ in 0..rank {
             let dim = cursor.u64("a tensor's shape")?;
             let Ok(dim) = usize::try_from(dim) else {
-                bail!("wrong-shape", "{}: tensor {} is impossibly large. {AGAIN}", cursor.path.display(), shorten(&name));
+                bail!(
+                    "wrong-shape",
+                    "{}: tensor {} is impossibly large. {AGAIN}",
+                    cursor.path.display(),
+                    shorten(&name)
+                );
             };
             shape.push(dim);
         }
@@ -366,7 +380,10 @@ fn place_tensors(
     for RawTensor { name, type_id, shape, offset } in list {
         let label = shorten(&name);
         let Some((block_len, block_bytes)) = ggml_block(type_id) else {
-            bail!("unsupported-dtype", "{file}: tensor {label} has the unknown type {type_id}. Get another conversion of this model.");
+            bail!(
+                "unsupported-dtype",
+                "{file}: tensor {label} has the unknown type {type_id}. Get another conversion of this model."
+            );
         };
         let size = tensor_bytes(&shape, block_len, block_bytes);
         let Some(size) = size else {
@@ -385,7 +402,10 @@ fn place_tensors(
             bail!("bad-header", "{file}: tensor {label} has an impossible offset {offset}. {AGAIN}");
         };
         if end > file_len {
-            bail!("truncated-file", "{file}: tensor {label} needs bytes up to {end}, but the file has {file_len}. {AGAIN}");
+            bail!(
+                "truncated-file",
+                "{file}: tensor {label} needs bytes up to {end}, but the file has {file_len}. {AGAIN}"
+            );
         }
         if tensors.insert(name.clone(), Entry { type_id, shape, start, end }).is_some() {
             bail!("duplicate-tensor", "{file} lists tensor {label} twice. {AGAIN}");
@@ -396,7 +416,12 @@ fn place_tensors(
     let (mut at, mut before) = (data_start, "");
     for (name, entry) in order {
         if entry.start < at {
-            bail!("overlapping-tensors", "{file}: tensors {} and {} share bytes. {AGAIN}", shorten(before), shorten(name));
+            bail!(
+                "overlapping-tensors",
+                "{file}: tensors {} and {} share bytes. {AGAIN}",
+                shorten(before),
+                shorten(name)
+            );
         }
         (at, before) = (entry.end, name);
     }

@@ -289,9 +289,9 @@ pub(super) fn first_non_finite_block(dtype: Dtype, bytes: &[u8]) -> Option<usize
         Dtype::Q3K => &[108],
         Dtype::Q6K => &[208],
     };
-    bytes.chunks_exact(dtype.block_bytes()).position(|block| {
-        halves.iter().any(|&at| u16::from_le_bytes([block[at], block[at + 1]]) & 0x7c00 == 0x7c00)
-    })
+    bytes
+        .chunks_exact(dtype.block_bytes())
+        .position(|block| halves.iter().any(|&at| u16::from_le_bytes([block[at], block[at + 1]]) & 0x7c00 == 0x7c00))
 }
 
 /// First chunk for which `bad` holds; looks at runs of chunks without a branch in between.

@@ -75,6 +75,11 @@ impl SafetensorsFile {
         Ok(Self { path: path.to_path_buf(), data, tensors, metadata: header.metadata })
     }
 
+    /// The file's path, for messages.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Tensor names, sorted.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.tensors.keys().map(String::as_str)
@@ -173,8 +178,7 @@ fn check_entry(file: &dyn fmt::Display, name: &str, raw: RawEntry, data_len: usi
         );
     }
     let (start, end) = (start as usize, end as usize);
-    let elements =
-        shape.iter().try_fold(1usize, |n, &d| usize::try_from(d).ok().and_then(|d| n.checked_mul(d)));
+    let elements = shape.iter().try_fold(1usize, |n, &d| usize::try_from(d).ok().and_then(|d| n.checked_mul(d)));
     let Some(elements) = elements else {
         bail!("wrong-shape", "{file}: tensor {label} has an impossible shape {shape:?}. {AGAIN}");
     };
@@ -222,7 +226,12 @@ fn check_coverage(file: &dyn fmt::Display, tensors: &BTreeMap<String, Entry>, da
             );
         }
         if entry.start > at {
-            bail!("bad-header", "{file}: {} unclaimed bytes before tensor {}. {AGAIN}", entry.start - at, shorten(name));
+            bail!(
+                "bad-header",
+                "{file}: {} unclaimed bytes before tensor {}. {AGAIN}",
+                entry.start - at,
+                shorten(name)
+            );
         }
         at = entry.end;
         before = name;
