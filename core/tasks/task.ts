@@ -5,6 +5,7 @@
  * play all go through `prompt` and `score`, so what is trained is what is measured.
  */
 
+import type { Split } from "../contract/eval.ts";
 import type { Random, Seed } from "../contract/random.ts";
 
 export interface Message {
@@ -49,10 +50,6 @@ export interface Action {
   parsed: ParsedAssistant;
   stopReason: StopReason;
 }
-
-/** Rows of different splits never belong to the same problem (see `Task.problem`). */
-export const splits = ["train", "validation", "held-out"] as const;
-export type Split = (typeof splits)[number];
 
 export interface TaskRow {
   id: string;
@@ -118,6 +115,8 @@ export interface Task<Row extends TaskRow = TaskRow> {
   score(answer: { row: Row } & Action): Score;
   /** Begins an episode; every random choice of the environment follows from the seed. */
   start(row: Row, seed: Seed): Episode;
+  /** Mean rewards of known players on these rows: the lines to hold a model's score against. */
+  reference(rows: readonly Row[]): Record<string, number>;
   draw(row: Row): string;
   /** A whole game, for tasks whose rows are moments of one. */
   game?: Game;

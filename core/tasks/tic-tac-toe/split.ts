@@ -3,8 +3,8 @@
  * of memory.
  */
 
+import type { Split } from "../../contract/eval.ts";
 import { Random, type Seed } from "../../contract/random.ts";
-import type { Split } from "../task.ts";
 import { plies, winningSquares, type Board } from "./board.ts";
 import { allBoards } from "./boards.ts";
 import { canonicalBoard } from "./symmetry.ts";

@@ -6,6 +6,7 @@ import { drawBoard } from "./board.ts";
 import { parseRow, toBoard, toRow, type TicTacToeRow } from "./boards.ts";
 import { ticTacToeGame } from "./game.ts";
 import { chooseSquareTool, promptMessages } from "./prompt.ts";
+import { referenceLines } from "./reference.ts";
 import { boardRewards, illegalReward, optimalReward, winReward } from "./reward.ts";
 import { splitBoards } from "./split.ts";
 import { canonicalBoard, canonicalSquare } from "./symmetry.ts";
@@ -49,6 +50,7 @@ export const ticTacToe: Task<TicTacToeRow> = {
     };
   },
   start: (row) => oneTurnEpisode(ticTacToe, row),
+  reference: (rows) => ({ ...referenceLines(rows.map(toBoard)) }),
   draw: (row) => drawBoard(toBoard(row)),
   game: ticTacToeGame,
 };

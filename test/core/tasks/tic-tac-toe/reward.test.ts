@@ -13,7 +13,7 @@ import {
 import { boardRewards, moveReward } from "../../../../core/tasks/tic-tac-toe/reward.ts";
 import { splitBoards } from "../../../../core/tasks/tic-tac-toe/split.ts";
 import { canonicalBoard } from "../../../../core/tasks/tic-tac-toe/symmetry.ts";
-import { splits } from "../../../../core/tasks/task.ts";
+import { splits } from "../../../../core/contract/eval.ts";
 
 test.each([
   [".........", 0, "0.8 0.8 0.8 0.8 0.8 0.8 0.8 0.8 0.8"],

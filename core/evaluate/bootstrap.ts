@@ -1,0 +1,62 @@
+/**
+ * 95 % intervals by resampling clusters. Answers to one problem (a board and its mirror images) stand or fall together,
+ * so whole problems are drawn; drawing answers would give intervals that are too narrow.
+ */
+
+import type { Interval } from "../contract/eval.ts";
+import type { Random } from "../contract/random.ts";
+
+/** A problem's share of a mean: the sum of its values, and their number. */
+export interface Cluster {
+  sum: number;
+  count: number;
+}
+
+const resamples = 2000;
+
+/** Σ sum / Σ count with the percentile bootstrap; undefined when nothing was counted. */
+export function bootstrapMean(clusters: Cluster[], random: Random): Interval | undefined {
+  const counted = clusters.filter(({ count }) => count > 0);
+  if (counted.length === 0) return undefined;
+  const means = new Float64Array(resamples).map(() => {
+    let sum = 0;
+    let count = 0;
+    for (let i = 0; i < counted.length; i++) {
+      const cluster = random.pick(counted);
+      sum += cluster.sum;
+      count += cluster.count;
+    }
+    return sum / count;
+  });
+  means.sort();
+  return { mean: clusterMean(counted), lo: quantile(means, 0.025), hi: quantile(means, 0.975) };
+}
+
+function clusterMean(clusters: Cluster[]): number {
+  return clusters.reduce((total, { sum }) => total + sum, 0) / clusters.reduce((total, { count }) => total + count, 0);
+}
+
+/** Of sorted values, with linear interpolation. */
+function quantile(sorted: Float64Array, share: number): number {
+  const position = share * (sorted.length - 1);
+  const below = Math.floor(position);
+  const above = Math.ceil(position);
+  return sorted[below] + (position - below) * (sorted[above] - sorted[below]);
+}
+
+/** Clusters of `items`; those without a value are left out. */
+export function clusterBy<Item>(
+  items: readonly Item[],
+  problem: (item: Item) => string,
+  value: (item: Item) => number | undefined,
+): Cluster[] {
+  return [...Map.groupBy(items, problem).values()].map((group) => {
+    const values = group.map(value).filter((one) => one !== undefined);
+    return { sum: values.reduce((total, one) => total + one, 0), count: values.length };
+  });
+}
+
+/** Every cluster counts once. */
+export function oncePerCluster(clusters: Cluster[]): Cluster[] {
+  return clusters.filter(({ count }) => count > 0).map(({ sum, count }) => ({ sum: sum / count, count: 1 }));
+}

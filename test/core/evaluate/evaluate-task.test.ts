@@ -1,0 +1,159 @@
+import { expect, test } from "vitest";
+import { evaluationSchema } from "../../../core/contract/eval.ts";
+import { evaluateTask, pickRows, type EvaluateOptions } from "../../../core/evaluate/evaluate-task.ts";
+import { emptySquares, type Board } from "../../../core/tasks/tic-tac-toe/board.ts";
+import { optimalSquares } from "../../../core/tasks/tic-tac-toe/minimax.ts";
+import { referenceLines } from "../../../core/tasks/tic-tac-toe/reference.ts";
+import { boardRewards } from "../../../core/tasks/tic-tac-toe/reward.ts";
+import { splitBoards } from "../../../core/tasks/tic-tac-toe/split.ts";
+import { canonicalSquare } from "../../../core/tasks/tic-tac-toe/symmetry.ts";
+import { ticTacToe } from "../../../core/tasks/tic-tac-toe/tic-tac-toe.ts";
+import { fakePolicy, type Choice } from "./fake-policy.ts";
+
+const options: EvaluateOptions = { model: "fake", seed: 1, splitSeed: 2026, games: false };
+const heldOut = splitBoards("held-out", 2026);
+
+/** The best move; among equals the one that comes first on the canonical board, so mirror images get mirrored answers. */
+function bestMove(board: Board): number {
+  const { winning, optimal } = boardRewards(board);
+  const candidates = winning.length > 0 ? winning : optimal;
+  return [...candidates].sort((a, b) => canonicalSquare(board, a) - canonicalSquare(board, b))[0];
+}
+
+test("a perfect player scores the best possible line, with every rate at 1", async () => {
+  const { report } = await evaluateTask(ticTacToe, fakePolicy(bestMove), options);
+  expect(report.reward.mean).toBeCloseTo(referenceLines(heldOut).best, 12);
+  expect(report.reward_by_problem.mean).toBeCloseTo(referenceLines(heldOut, { byClass: true }).best, 12);
+  expect(report.reward.lo).toBeLessThan(report.reward.mean);
+  expect(report.reward.hi).toBeGreaterThan(report.reward.mean);
+  for (const rate of [report.legal_rate, report.immediate_win_rate, report.optimal_rate]) {
+    expect(rate).toEqual({ mean: 1, lo: 1, hi: 1 });
+  }
+  expect(report.symmetry_agreement).toEqual({ mean: 1, lo: 1, hi: 1 });
+  expect(report.reference.best).toBeCloseTo(report.reward.mean, 12);
+  expect([report.boards, report.problems, report.split]).toEqual([heldOut.length, 61, "held-out"]);
+  expect(report.games).toEqual({});
+});
+
+test("a uniform legal player scores the uniform line within its interval, whose width fits the number of problems", async () => {
+  const player = fakePolicy((board, random) => random.pick(emptySquares(board)));
+  const { report, items } = await evaluateTask(ticTacToe, player, { ...options, samples: 8 });
+  const { uniform_legal } = referenceLines(heldOut);
+  expect(report.reward.lo).toBeLessThan(uniform_legal);
+  expect(report.reward.hi).toBeGreaterThan(uniform_legal);
+  // 61 problems whose mean rewards spread by about 0.3: a standard error near 0.04.
+  expect(report.reward.hi - report.reward.lo).toBeGreaterThan(0.06);
+  expect(report.reward.hi - report.reward.lo).toBeLessThan(0.3);
+  expect(report.reward_given_legal).toEqual(expect.objectContaining({ mean: report.reward.mean }));
+  expect(report.symmetry_agreement!.mean).toBeLessThan(0.9);
+  expect(items.filter((item) => item.pass === "sampled")).toHaveLength(8 * heldOut.length);
+});
+
+test("failures, lengths and the most frequent choice are counted", async () => {
+  let turn = 0;
+  const choices: Choice[] = [5, "no call at all", "cut", 5];
+  const player = fakePolicy(() => choices[turn++ % 4]);
+  const rows = ticTacToe
+    .rows("train")
+    .filter((row) => row.board[1][1] === ".")
+    .slice(0, 40);
+  const { report, items } = await evaluateTask(ticTacToe, player, { ...options, rows, greedy: false });
+  expect(report.failures).toEqual({
+    no_call: 10,
+    several_calls: 0,
+    wrong_tool: 0,
+    bad_argument: 0,
+    out_of_range: 0,
+    occupied: 0,
+    truncated: 10,
+  });
+  expect(report.legal_rate!.mean).toBe(0.5);
+  expect(report.truncated_rate).toBe(0.25);
+  expect(report.most_chosen).toEqual({ choice: "5", share: 0.5 });
+  expect(report.response_length).toEqual({ mean: (6 + 14 + 3 + 6) / 4, max: 14 });
+  expect(report.greedy).toBeNull();
+  const legal = items.filter((item) => item.failure === null);
+  expect(report.reward_given_legal!.mean).toBeCloseTo(legal.reduce((sum, item) => sum + item.reward, 0) / 20, 12);
+  expect(items[2]).toMatchObject({ failure: "truncated", stop_reason: "length", reward: -1, choice: null });
+});
+
+test("a player who never calls has −1 everywhere and no rate that cannot be known", async () => {
+  const { report } = await evaluateTask(
+    ticTacToe,
+    fakePolicy(() => "hm"),
+    options,
+  );
+  expect(report.reward).toEqual({ mean: -1, lo: -1, hi: -1 });
+  expect(report.reward_given_legal).toBeNull();
+  expect(report.most_chosen).toBeNull();
+  expect(report.symmetry_agreement!.mean).toBe(0);
+});
+
+test("the same seed gives the same evaluation, however the answers are batched; the stored form is valid", async () => {
+  const player = () => fakePolicy((board, random) => random.pick(emptySquares(board)));
+  const whole = await evaluateTask(ticTacToe, player(), {
+    ...options,
+    samples: 2,
+    games: { count: 3, temperature: 1 },
+  });
+  const again = await evaluateTask(ticTacToe, player(), {
+    ...options,
+    samples: 2,
+    games: { count: 3, temperature: 1 },
+  });
+  expect(again).toEqual(whole);
+  expect(evaluationSchema.parse(JSON.parse(JSON.stringify(whole)))).toEqual(whole);
+
+  const rows = ticTacToe.rows("held-out", { seed: 2026 }).slice(100, 110);
+  const part = await evaluateTask(ticTacToe, player(), { ...options, samples: 2, rows });
+  const ids = new Set(rows.map((row) => row.id));
+  const same = whole.items.filter((item) => ids.has(item.row_id));
+  expect(part.items).toEqual(same);
+
+  const other = await evaluateTask(ticTacToe, player(), { ...options, samples: 2, seed: 2 });
+  expect(other.items.map((item) => item.choice)).not.toEqual(whole.items.map((item) => item.choice));
+});
+
+test("temperature and token limit reach the model; the second pass is greedy; progress ends complete", async () => {
+  const player = fakePolicy(bestMove);
+  const progress: string[] = [];
+  await evaluateTask(ticTacToe, player, {
+    ...options,
+    temperature: 0.7,
+    maxTokens: 40,
+    onProgress: ({ stage, done, total }) => progress.push(`${stage} ${done}/${total}`),
+  });
+  expect(new Set(player.calls.map(({ settings }) => settings.temperature))).toEqual(new Set([0.7, 0]));
+  expect(player.calls.every(({ settings, size }) => settings.maxTokens === 40 && size <= 256)).toBe(true);
+  expect(progress).toContain(`sampled ${heldOut.length}/${heldOut.length}`);
+  expect(progress.at(-1)).toBe(`greedy ${heldOut.length}/${heldOut.length}`);
+});
+
+test("cancelling ends the evaluation without a result", async () => {
+  await expect(
+    evaluateTask(
+      ticTacToe,
+      fakePolicy(() => "cancelled"),
+      options,
+    ),
+  ).rejects.toThrow(/Cancelled/);
+  const signal = AbortSignal.abort();
+  await expect(evaluateTask(ticTacToe, fakePolicy(bestMove), { ...options, signal })).rejects.toThrow(/abort/i);
+});
+
+test("picked rows keep mirror images together and are the same every time", () => {
+  const rows = ticTacToe.rows("validation");
+  const picked = pickRows(ticTacToe, rows, 64, 1);
+  expect(picked.length).toBeGreaterThanOrEqual(64);
+  expect(picked.length).toBeLessThan(64 + 8);
+  const problems = new Set(picked.map((row) => ticTacToe.problem(row)));
+  expect(rows.filter((row) => problems.has(ticTacToe.problem(row)))).toHaveLength(picked.length);
+  expect(pickRows(ticTacToe, rows, 64, 1)).toEqual(picked);
+  expect(pickRows(ticTacToe, rows, 1000, 1)).toHaveLength(rows.length);
+});
+
+test("evaluation shows each row of the split once per sample, and no row of another split", async () => {
+  const player = fakePolicy((board) => optimalSquares(board)[0]);
+  await evaluateTask(ticTacToe, player, { ...options, greedy: false, samples: 2 });
+  expect(player.seen.toSorted()).toEqual([...heldOut, ...heldOut].sort());
+});
