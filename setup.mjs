@@ -432,10 +432,18 @@ function runInForeground(node, args, env, cwd) {
       if (!repeated && !(signal === "SIGINT" && inTerminal)) child.kill(signal);
     });
   }
+  // npm passes SIGTERM to the shell between it and us, which dies of it and tells nobody.
+  const parent = process.ppid;
+  const watch = setInterval(() => {
+    if (process.ppid === parent || process.env.npm_lifecycle_event === undefined) return;
+    clearInterval(watch);
+    child.kill("SIGTERM");
+  }, 500);
   child.on("error", (error) => fail(new SetupError(`cannot start ${node}: ${error.message}`)));
   child.on("close", (code, signal) => {
+    clearInterval(watch);
     if (signal === null) process.exit(code ?? 1);
-    process.removeAllListeners(signal);
+    process.removeAllListeners(signal); // so that we end by the same signal
     process.kill(process.pid, signal);
   });
 }

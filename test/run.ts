@@ -43,7 +43,7 @@ const CHECKS: readonly Check[] = [
   { name: "types", parts: ["lint", "types", "ts"], run: () => single(node("typescript/bin/tsc")) },
   { name: "layers", parts: ["lint"], run: () => vitest("test/layers.test.ts") },
   { name: "declarations", parts: ["rust"], run: () => Promise.resolve(declarations()) },
-  { name: "cargo fmt", parts: ["rust"], run: () => single(cargo("fmt", "--check")) },
+  { name: "cargo fmt", parts: ["rust"], run: () => single(cargo("fmt", "--check", "--", "--color=never")) },
   { name: "cargo clippy", parts: ["rust"], run: clippy },
   { name: "cargo test", parts: ["rust"], run: cargoTest },
   { name: "vitest", parts: ["ts"], run: () => vitest("--exclude=test/layers.test.ts", "--exclude=test/e2e/**") },
