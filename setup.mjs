@@ -36,7 +36,7 @@ const COMMANDS = {
   test: { needs: testNeeds, run: CHECKS },
   lint: { needs: () => ({}), run: [...CHECKS, "lint"] },
   types: { needs: () => ({}), run: [...CHECKS, "types"] },
-  format: { needs: () => ({}), run: ["node_modules/prettier/bin/prettier.cjs", "--write", "."] },
+  format: { needs: () => ({ cargo: true }), run: [...CHECKS, "format"] },
   hone: { needs: () => ({ native: true }), run: CLI },
   demo: { needs: () => ({ native: true }), run: [...CLI, "demo"] },
   bench: { needs: () => ({ native: true }), run: [...CLI, "bench"] },

@@ -50,6 +50,13 @@ const CHECKS: readonly Check[] = [
   { name: "end to end", parts: ["e2e"], run: endToEnd },
 ];
 
+/** What `npm run format` repairs. */
+const REPAIRS: readonly Check[] = [
+  { name: "eslint --fix", parts: ["format"], run: () => single(node("eslint/bin/eslint.js", ".", "--fix")) },
+  { name: "prettier", parts: ["format"], run: () => single(node("prettier/bin/prettier.cjs", "--write", ".")) },
+  { name: "cargo fmt", parts: ["format"], run: () => single(cargo("fmt")) },
+];
+
 function clippy(): Promise<Outcome> {
   return single(
     cargo("clippy", "--workspace", "--all-targets", "--release", "--locked", "--quiet", "--", "-Dwarnings"),
@@ -112,14 +119,15 @@ function execute(program: string, args: string[], cwd = ROOT): Promise<Finished>
 async function main(): Promise<void> {
   const [part, ...rest] = process.argv.slice(2);
   const parts = [...new Set(CHECKS.flatMap((check) => check.parts))];
-  if (rest.length > 0 || (part !== undefined && !parts.includes(part))) {
+  if (rest.length > 0 || (part !== undefined && part !== "format" && !parts.includes(part))) {
     console.error(`There is no such part of the tests. There are: ${parts.join(", ")}; without one, all of them run.`);
     process.exitCode = 2;
     return;
   }
   const total = { passed: 0, failed: 0, skipped: 0 };
   const broken: string[] = [];
-  for (const check of CHECKS.filter((one) => part === undefined || one.parts.includes(part))) {
+  const selected = part === "format" ? REPAIRS : CHECKS.filter((one) => part === undefined || one.parts.includes(part));
+  for (const check of selected) {
     const start = performance.now();
     process.stdout.write(`${check.name.padEnd(14)}`);
     const outcome = await check.run();
