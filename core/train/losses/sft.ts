@@ -1,0 +1,29 @@
+/**
+ * Supervised fine-tuning: the mean negative log-prob of the trained tokens of the whole optimizer step.
+ *
+ *     L = − Σ m·lp / N        ∂L/∂lp = − m/N
+ */
+
+import { count } from "./stats.ts";
+import type { Floats, LossResult, Normalisers } from "./types.ts";
+
+export interface SftRow {
+  lp: Floats;
+  entropy?: Floats;
+  mask: Uint8Array;
+}
+
+export function sftLoss(rows: readonly SftRow[], { tokens }: Pick<Normalisers, "tokens">): LossResult<"entropy"> {
+  const result: LossResult<"entropy"> = { loss: 0, dLogprobs: [], stats: {} };
+  for (const { lp, entropy, mask } of rows) {
+    const gradient = new Float64Array(mask.length);
+    for (let t = 0; t < mask.length; t++) {
+      if (mask[t] === 0) continue;
+      result.loss -= lp[t] / tokens;
+      gradient[t] = -1 / tokens;
+      if (entropy !== undefined) count(result.stats, "entropy", entropy[t]);
+    }
+    result.dLogprobs.push(gradient);
+  }
+  return result;
+}
