@@ -45,11 +45,18 @@ export function symmetryAgreement(items: readonly EvalItem[], seed: Seed): Inter
 }
 
 /**
- * After minus before, paired by row and sample. Throws `HoneError` `not-paired` when the two did not answer the same
- * rows equally often.
+ * After minus before in one pass, paired by row and sample. Throws `HoneError` `not-paired` when the two did not answer
+ * the same rows equally often.
  */
-export function compare(before: readonly EvalItem[], after: readonly EvalItem[], seed: Seed): EvalChange {
-  const key = (item: EvalItem) => `${item.pass} ${item.row_id} ${item.sample}`;
+export function compare(
+  beforeItems: readonly EvalItem[],
+  afterItems: readonly EvalItem[],
+  seed: Seed,
+  pass: EvalItem["pass"] = "sampled",
+): EvalChange {
+  const before = beforeItems.filter((item) => item.pass === pass);
+  const after = afterItems.filter((item) => item.pass === pass);
+  const key = (item: EvalItem) => `${item.row_id} ${item.sample}`;
   const earlier = new Map(before.map((item) => [key(item), item]));
   const pairs = after.map((item) => ({ problem: item.problem, before: earlier.get(key(item)), after: item }));
   const paired = pairs.filter((pair): pair is Pair => pair.before !== undefined);

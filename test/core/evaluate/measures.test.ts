@@ -81,4 +81,9 @@ test("the order of answers does not matter for a comparison, their rows do", () 
   expect(() => compare(before, after.slice(1), 1)).toThrow(/3 and 2 answers, 2 to the same rows/);
   expect(() => compare(before, [item(3, 1), item(0, 0), item(1, 0)], 1)).toThrow(/same rows/);
   expect(() => compare([], [], 1)).toThrow(/cannot be compared/);
+
+  const greedy = (items: EvalItem[]) => items.map((one): EvalItem => ({ ...one, pass: "greedy", reward: 1 }));
+  const both = compare([...before, ...greedy(before)], [...after, ...greedy(after)], 1);
+  expect(both).toEqual(compare(before, after, 1));
+  expect(compare(greedy(before), greedy(after), 1, "greedy").reward.mean).toBe(0);
 });
