@@ -2,8 +2,14 @@
 
 pub mod config;
 pub mod config_read;
+pub mod cpu;
+pub mod device;
 pub mod error;
 pub mod formats;
 pub mod gemm;
+pub mod layout;
+pub mod model;
 pub mod pool;
+pub mod sampler;
+pub mod session;
 pub mod simd;

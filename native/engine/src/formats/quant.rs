@@ -70,47 +70,62 @@ fn half_at(block: &[u8], at: usize) -> f32 {
     f16_to_f32(u16::from_le_bytes([block[at], block[at + 1]]))
 }
 
+/// Runs an expansion over all blocks. A macro, because a function passed as a value is not inlined for certain, and what
+/// is not inlined does not get the caller's instructions.
+macro_rules! each_block {
+    ($bytes:expr, $out:expr, $expand:expr) => {{
+        for (block, place) in $bytes.as_chunks().0.iter().zip($out.as_chunks_mut().0) {
+            $expand(block, place);
+        }
+    }};
+}
+
 /// Expands whole blocks: `bytes` holds `out.len() / block_len` blocks, surplus bytes or places are left alone.
 #[inline(always)]
 pub fn dequantize_into(dtype: Dtype, bytes: &[u8], out: &mut [f32]) {
     match dtype {
-        Dtype::F32 => each::<4, 1>(bytes, out, |b, o| o[0] = f32::from_le_bytes(*b)),
-        Dtype::F16 => each::<2, 1>(bytes, out, |b, o| o[0] = f16_to_f32(u16::from_le_bytes(*b))),
-        Dtype::BF16 => each::<2, 1>(bytes, out, |b, o| o[0] = bf16_to_f32(u16::from_le_bytes(*b))),
-        Dtype::Q4_0 => each(bytes, out, q4_0),
-        Dtype::Q4_1 => each(bytes, out, q4_1),
-        Dtype::Q5_0 => each(bytes, out, q5_0),
-        Dtype::Q5_1 => each(bytes, out, q5_1),
-        Dtype::Q8_0 => each(bytes, out, q8_0),
-        Dtype::Q2K => each(bytes, out, q2_k),
-        Dtype::Q3K => each(bytes, out, q3_k),
-        Dtype::Q4K => each(bytes, out, q4_k),
-        Dtype::Q5K => each(bytes, out, q5_k),
-        Dtype::Q6K => each(bytes, out, q6_k),
+        Dtype::F32 => each_block!(bytes, out, f32_),
+        Dtype::F16 => each_block!(bytes, out, f16_),
+        Dtype::BF16 => each_block!(bytes, out, bf16_),
+        Dtype::Q4_0 => each_block!(bytes, out, q4_0),
+        Dtype::Q4_1 => each_block!(bytes, out, q4_1),
+        Dtype::Q5_0 => each_block!(bytes, out, q5_0),
+        Dtype::Q5_1 => each_block!(bytes, out, q5_1),
+        Dtype::Q8_0 => each_block!(bytes, out, q8_0),
+        Dtype::Q2K => each_block!(bytes, out, q2_k),
+        Dtype::Q3K => each_block!(bytes, out, q3_k),
+        Dtype::Q4K => each_block!(bytes, out, q4_k),
+        Dtype::Q5K => each_block!(bytes, out, q5_k),
+        Dtype::Q6K => each_block!(bytes, out, q6_k),
     }
 }
 
 #[inline(always)]
-fn each<const BYTES: usize, const LEN: usize>(
-    bytes: &[u8],
-    out: &mut [f32],
-    expand: impl Fn(&[u8; BYTES], &mut [f32; LEN]),
-) {
-    let (blocks, _) = bytes.as_chunks::<BYTES>();
-    let (places, _) = out.as_chunks_mut::<LEN>();
-    for (block, place) in blocks.iter().zip(places) {
-        expand(block, place);
-    }
+fn f32_(bytes: &[u8; 4], out: &mut [f32; 1]) {
+    out[0] = f32::from_le_bytes(*bytes);
+}
+
+#[inline(always)]
+fn f16_(bytes: &[u8; 2], out: &mut [f32; 1]) {
+    out[0] = f16_to_f32(u16::from_le_bytes(*bytes));
+}
+
+#[inline(always)]
+fn bf16_(bytes: &[u8; 2], out: &mut [f32; 1]) {
+    out[0] = bf16_to_f32(u16::from_le_bytes(*bytes));
 }
 
 /// `[d f16][16 bytes: low nibbles are weights 0..16, high nibbles 16..32]`, w = d (q - 8).
 #[inline(always)]
 fn q4_0(block: &[u8; 18], out: &mut [f32; 32]) {
     let d = half_at(block, 0);
+    let codes = &block[2..18];
+    let (low, high) = out.split_at_mut(16);
     for i in 0..16 {
-        let q = block[2 + i];
-        out[i] = d * ((q & 15) as i32 - 8) as f32;
-        out[16 + i] = d * ((q >> 4) as i32 - 8) as f32;
+        low[i] = d * ((codes[i] & 15) as i32 - 8) as f32;
+    }
+    for i in 0..16 {
+        high[i] = d * ((codes[i] >> 4) as i32 - 8) as f32;
     }
 }
 
@@ -118,10 +133,13 @@ fn q4_0(block: &[u8; 18], out: &mut [f32; 32]) {
 #[inline(always)]
 fn q4_1(block: &[u8; 20], out: &mut [f32; 32]) {
     let (d, m) = (half_at(block, 0), half_at(block, 2));
+    let codes = &block[4..20];
+    let (low, high) = out.split_at_mut(16);
     for i in 0..16 {
-        let q = block[4 + i];
-        out[i] = d * (q & 15) as i32 as f32 + m;
-        out[16 + i] = d * (q >> 4) as i32 as f32 + m;
+        low[i] = d * (codes[i] & 15) as i32 as f32 + m;
+    }
+    for i in 0..16 {
+        high[i] = d * (codes[i] >> 4) as i32 as f32 + m;
     }
 }
 
@@ -174,7 +192,7 @@ fn q2_k(block: &[u8; 84], out: &mut [f32; 256]) {
         let codes = &block[16 + half * 32 + part * 16..][..16];
         let place = &mut out[group * 16..][..16];
         for i in 0..16 {
-            place[i] = scale * ((codes[i] >> (2 * plane)) & 3) as f32 - min;
+            place[i] = scale * (codes[i] >> (2 * plane) & 3) as i32 as f32 - min;
         }
     }
 }

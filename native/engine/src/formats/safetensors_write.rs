@@ -177,3 +177,51 @@ fn sync_folder(path: &Path) {
         let _ = folder.sync_all();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Takes so many bytes, then has no room.
+    struct Full(usize);
+
+    impl Write for Full {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            if self.0 == 0 {
+                return Err(ErrorKind::StorageFull.into());
+            }
+            let taken = bytes.len().min(self.0);
+            self.0 -= taken;
+            Ok(taken)
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_full_disk_is_said_with_the_bytes_needed() {
+        let tensor = TensorOut { name: "w", shape: &[1000], data: &[1.0; 1000], dtype: Dtype::F32 };
+        let order = sorted(std::slice::from_ref(&tensor)).unwrap();
+        let header = header(&order, &[]);
+        let total = 8 + header.len() + 4000;
+        for room in [0, 5, 100, total - 1] {
+            let Err(WriteFailure::Io(error)) = write_all(&mut Full(room), &header, &order) else {
+                panic!("wrote {total} bytes into {room}")
+            };
+            let error = write_error("write", Path::new("/disk/model.safetensors"), total as u64, &error);
+            assert_eq!(error.code, "disk-full");
+            let message = error.message;
+            assert!(message.contains("/disk/model.safetensors") && message.contains(&total.to_string()), "{message}");
+        }
+        assert!(write_all(&mut Full(total), &header, &order).is_ok());
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn the_system_says_a_full_disk_the_same_way() {
+        let mut full = File::options().write(true).open("/dev/full").unwrap();
+        let Err(WriteFailure::Io(error)) = write_all(&mut full, b"{}", &[]) else { panic!("wrote to /dev/full") };
+        assert_eq!(write_error("write", Path::new("x"), 1, &error).code, "disk-full");
+    }
+}

@@ -1,21 +1,8 @@
 //! Opens the reference models and a real GGUF file; skipped, loudly, where the reference material is absent.
 
-use std::path::PathBuf;
-
 use hone_engine::formats::{Checkpoint, Dtype, SafetensorsFile};
 
-/// The reference material beside the repository, or where `HONE_SHARED` says.
-fn shared(path: &str) -> Option<PathBuf> {
-    let root = std::env::var_os("HONE_SHARED")
-        .map(PathBuf::from)
-        .unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared"));
-    let found = root.join(path);
-    if found.exists() {
-        return Some(found);
-    }
-    eprintln!("SKIPPED: {} is not there", found.display());
-    None
-}
+use crate::support::shared;
 
 #[test]
 fn golden_folders_open_with_every_tensor() {
