@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
@@ -144,9 +144,9 @@ describe("two set-ups at once", () => {
   it.skipIf(process.platform === "win32")("wait for each other, and take over from one that was killed", async () => {
     // A cargo that takes its time: whether two of them overlap shows in the order of the marks.
     const log = join(root, "log");
-    fakeRust("1.95.0", `echo start >> '${log}'; sleep 0.4; echo end >> '${log}'; exit 1`);
-    const env = { ...environment(), PATH: [join(root, "bin"), "/usr/bin", "/bin"].join(delimiter) };
-    const start = () => spawn(process.execPath, [join(root, "setup.mjs"), "hone"], { cwd: root, env });
+    const sleep = `'${process.execPath}' -e 'setTimeout(() => {}, 400)'`;
+    fakeRust("1.95.0", `echo start >> '${log}'; ${sleep}; echo end >> '${log}'; exit 1`);
+    const start = () => spawn(process.execPath, [join(root, "setup.mjs"), "hone"], { cwd: root, env: environment() });
     const finished = (child: ReturnType<typeof start>) => new Promise((resolve) => child.on("close", resolve));
     await Promise.all([finished(start()), finished(start())]);
     expect(readFileSync(log, "utf8")).toBe("start\nend\nstart\nend\n");
