@@ -97,6 +97,8 @@ export const trainerStateSchema = z.object({
   best: z.object({ step: z.number().int(), metric: z.string(), value: z.number() }).nullable(),
   /** Every draw comes from the seed, the step and the prompt, so this is the whole state of the random numbers. */
   rng: z.object({ seed: z.number().int() }),
+  /** Metrics of the last step when its evaluation is still to be done, which completes them. */
+  pending: metricsRowSchema.nullable(),
   has_critic: z.literal(false),
   has_reference: z.boolean(),
 });

@@ -15,12 +15,14 @@ export interface Chat {
     tools: readonly ToolDefinition[],
     stopReason: EngineStopReason,
   ): { text: string; parsed: ParsedAssistant };
+  /** Ids as text, control tokens included. */
+  decode(tokens: Int32Array): string;
   /** Ids that end the assistant's turn. */
   readonly stopIds: readonly number[];
 }
 
 /** How a group of answers to one prompt is sampled. Truncation other than by temperature is the caller's to justify. */
-export interface GroupSettings extends PolicySettings {
+export interface GroupSettings extends Omit<PolicySettings, "maxTokens"> {
   topP?: number;
   topK?: number;
   minP?: number;
@@ -31,6 +33,8 @@ export interface GroupPrompt {
   tools: readonly ToolDefinition[];
   /** 0 … 2^31 − 1. Answer i of the group depends on it and i only. */
   seed: number;
+  /** New tokens. */
+  maxTokens: number;
 }
 
 export class EnginePolicy implements Policy {
@@ -49,6 +53,7 @@ export class EnginePolicy implements Policy {
       promptTokens: this.chat.renderPrompt(messages, tools, toolChoice),
       tools,
       seed,
+      maxTokens: settings.maxTokens,
     }));
     const groups = await this.answerGroups(prompts, 1, settings);
     return groups.map(([answer]) => answer);
@@ -61,7 +66,7 @@ export class EnginePolicy implements Policy {
   async answerGroups(prompts: readonly GroupPrompt[], n: number, settings: GroupSettings): Promise<Answer[][]> {
     const { signal } = settings;
     signal?.throwIfAborted();
-    const requests = prompts.map(({ promptTokens, seed }) => this.#request(promptTokens, n, seed, settings));
+    const requests = prompts.map((prompt) => this.#request(prompt, n, settings));
     const samples = await this.model.sample(requests, signal === undefined ? {} : { signal });
     if (samples.some(({ stopReason }) => stopReason === "cancelled")) throw new CancelledError();
     const groups: Answer[][] = prompts.map(() => []);
@@ -71,7 +76,7 @@ export class EnginePolicy implements Policy {
     return groups;
   }
 
-  #request(prompt: Int32Array, n: number, seed: number, settings: GroupSettings): SampleRequest {
+  #request({ promptTokens: prompt, seed, maxTokens }: GroupPrompt, n: number, settings: GroupSettings): SampleRequest {
     if (prompt.length >= this.#contextLength) {
       throw new HoneError(
         "prompt-too-long",
@@ -81,7 +86,7 @@ export class EnginePolicy implements Policy {
     return {
       prompt,
       n,
-      maxTokens: settings.maxTokens,
+      maxTokens,
       temperature: settings.temperature,
       seed,
       stopIds: [...this.chat.stopIds],

@@ -1,6 +1,16 @@
 /** Files and folders that appear whole or not at all, also when the process or the machine stops in between. */
 
-import { closeSync, fsyncSync, mkdirSync, openSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { rethrowDiskFull } from "./disk.ts";
 
@@ -63,9 +73,11 @@ export async function publishFolder(path: string, fill: (temporary: string) => P
     mkdirSync(temporary, { recursive: true });
     await fill(temporary);
     fsyncTree(temporary);
-    rmSync(path, { recursive: true, force: true });
+    const older = `${temporary}-older`;
+    if (existsSync(path)) renameSync(path, older);
     renameSync(temporary, path);
     fsyncPath(dirname(path));
+    rmSync(older, { recursive: true, force: true });
   } catch (error) {
     rmSync(temporary, { recursive: true, force: true });
     rethrowDiskFull(error, path);

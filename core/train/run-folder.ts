@@ -120,9 +120,9 @@ export class RunFolder {
   /**
    * Puts the folder in order after a stop or a kill, so that the run can go on after step `step`: left-overs go, rows
    * of later steps move to `logs/dropped-metrics.jsonl`, later rollouts and evaluations go (their steps are done
-   * again), and `metrics.jsonl` gets a seam.
+   * again), and `metrics.jsonl` gets a seam. With `pending` the metrics of `step` itself are still to come, too.
    */
-  rewindTo(step: number): Seam {
+  rewindTo(step: number, { pending }: { pending: boolean }): Seam {
     for (const name of ["checkpoints", "rollouts", "evaluations", "logs"] as const) {
       mkdirSync(this.file(name), { recursive: true });
       removePartial(this.file(name));
@@ -133,7 +133,7 @@ export class RunFolder {
     const { rows } = readJsonLines(this.file("metrics"));
     const isLater = (row: unknown) => {
       const parsed = metricsRowSchema.safeParse(row);
-      return parsed.success && parsed.data.step > step;
+      return parsed.success && parsed.data.step > (pending ? step - 1 : step);
     };
     const dropped = rows.filter(isLater);
     for (const row of dropped) appendJsonLine(this.file("droppedMetrics"), row);

@@ -1,0 +1,127 @@
+/** The command line's flags for a run's options, made from the one schema of the configuration. */
+
+import { readFileSync } from "node:fs";
+import { Option, type Command } from "commander";
+import { z } from "zod";
+import {
+  optionGroups,
+  optionMeta,
+  optionNames,
+  runConfigSchema,
+  type OptionName,
+  type RunConfigInput,
+} from "../contract/config.ts";
+import { defaultsFor } from "../contract/defaults.ts";
+import { HoneError } from "../contract/errors.ts";
+import { knownNames, parseConfigInput } from "../contract/resolve-config.ts";
+
+type Kind = { type: "number" | "string" | "boolean" | "list" } | { type: "choice"; values: readonly string[] };
+
+function kindOf(schema: z.ZodType): Kind {
+  if (schema instanceof z.ZodNullable || schema instanceof z.ZodOptional) return kindOf(schema.unwrap() as z.ZodType);
+  if (schema instanceof z.ZodEnum) return { type: "choice", values: schema.options.map(String) };
+  if (schema instanceof z.ZodNumber) return { type: "number" };
+  if (schema instanceof z.ZodBoolean) return { type: "boolean" };
+  if (schema instanceof z.ZodArray) return { type: "list" };
+  return { type: "string" };
+}
+
+const placeholder: Record<Kind["type"], string> = {
+  number: "<number>",
+  string: "<text>",
+  boolean: "[true|false]",
+  list: "<a,b>",
+  choice: "<name>",
+};
+
+export function flagOf(name: string): string {
+  return `--${name.replaceAll("_", "-")}`;
+}
+
+/** Adds one flag for every option but `except`, grouped by intent, and hidden ones for other tools' names. */
+export function addConfigFlags(command: Command, except: readonly OptionName[] = []): void {
+  const defaults = defaultsFor({ model: "", task: "" }) as Partial<Record<OptionName, unknown>>;
+  for (const [group, heading] of Object.entries(optionGroups)) {
+    command.optionsGroup(`${heading}:`);
+    for (const name of optionNames) {
+      const schema = runConfigSchema.shape[name];
+      const meta = optionMeta.get(schema);
+      if (meta?.group !== group || except.includes(name)) continue;
+      const kind = kindOf(schema);
+      const usual = defaults[name];
+      const choices = kind.type === "choice" ? ` (${kind.values.join(", ")})` : "";
+      const note = usual === undefined || usual === null ? "" : ` [${String(usual)}]`;
+      command.addOption(new Option(`${flagOf(name)} ${placeholder[kind.type]}`, `${meta.help}${choices}${note}`));
+    }
+  }
+  for (const name of knownNames()) {
+    if ((optionNames as string[]).includes(name)) continue;
+    command.addOption(new Option(`${flagOf(name)} <value>`).hideHelp());
+  }
+}
+
+/** Options that the user gave as flags, typed as the schema wants them; nothing is checked yet. */
+export function readConfigFlags(flags: Record<string, unknown>): Record<string, unknown> {
+  const raw: Record<string, unknown> = {};
+  for (const name of knownNames()) {
+    const value = flags[camelCase(name)];
+    if (value === undefined) continue;
+    const schema = (runConfigSchema.shape as Record<string, z.ZodType>)[name];
+    raw[name] = typeof value === "string" ? fromText(value, schema === undefined ? undefined : kindOf(schema)) : value;
+  }
+  return raw;
+}
+
+function camelCase(name: string): string {
+  return name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** Text that does not read as the kind wants stays text: the schema then refuses it by name. */
+function fromText(text: string, kind: Kind | undefined): unknown {
+  const number = text.trim() === "" ? NaN : Number(text.replaceAll("_", ""));
+  switch (kind?.type) {
+    case "number":
+      return Number.isNaN(number) ? text : number;
+    case "boolean":
+      return text === "true" ? true : text === "false" ? false : text;
+    case "list":
+      return text.split(",").map((part) => part.trim());
+    case "choice":
+    case "string":
+      return text;
+    case undefined:
+      return text === "true" ? true : text === "false" ? false : Number.isNaN(number) ? text : number;
+  }
+}
+
+/** The options of `--config FILE` and of the flags together; a flag wins over the file. */
+export function readConfig(flags: Record<string, unknown>): RunConfigInput {
+  const file = flags["config"];
+  const fromFile = typeof file === "string" ? parseConfigInput(readJsonFile(file), file) : {};
+  return { ...fromFile, ...parseConfigInput(readConfigFlags(flags), "command line") };
+}
+
+export function readJsonFile(path: string): unknown {
+  let text: string;
+  try {
+    text = path === "-" ? readFileSync(0, "utf8") : readFileSync(path, "utf8");
+  } catch (error) {
+    throw new HoneError("no-such-file", `cannot read ${path}`, { cause: error, fix: "check the path" });
+  }
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new HoneError("bad-json", `${path} is not JSON: ${why}`, { cause: error });
+  }
+}
+
+/** `--learning_rate` is as good as `--learning-rate`. */
+export function normalizeFlags(args: readonly string[]): string[] {
+  const end = args.indexOf("--");
+  return args.map((arg, i) => {
+    if ((end >= 0 && i >= end) || !/^--[a-z]/.test(arg)) return arg;
+    const [name, ...value] = arg.split("=");
+    return [name.replaceAll("_", "-"), ...value].join("=");
+  });
+}

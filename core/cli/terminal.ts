@@ -1,0 +1,96 @@
+/** What the command line says, and where: results on stdout, everything else on stderr. */
+
+import { errorKind, errorToData, HoneError } from "../contract/errors.ts";
+
+export const exitCodes = { ok: 0, failed: 1, usage: 2, interrupted: 130 } as const;
+
+/** A mistake in the command itself, told with exit code 2. */
+export function usageError(message: string, fix?: string): HoneError {
+  return new HoneError("usage", message, fix === undefined ? {} : { fix });
+}
+
+const usageCodes = new Set(["usage", "bad-config"]);
+
+/** One line of progress or a remark. Never part of a result. */
+export function say(text: string): void {
+  process.stderr.write(`${text}\n`);
+}
+
+/** A result for people. */
+export function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+/** The one JSON document of `--json`. */
+export function printJson(value: unknown): void {
+  process.stdout.write(`${JSON.stringify(value)}\n`);
+}
+
+export interface ErrorStyle {
+  json: boolean;
+  verbose: boolean;
+}
+
+/** Tells an error on stderr and returns the exit code. A stack trace is shown for a defect, or with `--verbose`. */
+export function reportError(error: unknown, { json, verbose }: ErrorStyle): number {
+  if (isBrokenPipe(error)) return exitCodes.ok;
+  const kind = errorKind(error);
+  const data = errorToData(error);
+  const stack = error instanceof Error && (verbose || kind === "bug") ? error.stack : undefined;
+  if (json) {
+    const { code, message, fix } = data;
+    process.stderr.write(`${JSON.stringify({ error: { code, message, fix: fix ?? null } })}\n`);
+    if (stack !== undefined && verbose) say(stack);
+  } else if (kind === "cancelled") {
+    say("stopped");
+  } else {
+    say(kind === "bug" ? `this is a defect of Hone: ${data.message}` : `error: ${data.message}`);
+    if (data.fix !== undefined) say(`  → ${data.fix}`);
+    for (let cause = data.cause; verbose && cause !== undefined; cause = cause.cause)
+      say(`  because: ${cause.message}`);
+    if (stack !== undefined) say(stack);
+  }
+  if (kind === "cancelled") return exitCodes.interrupted;
+  return usageCodes.has(data.code) ? exitCodes.usage : exitCodes.failed;
+}
+
+/** `hone ls | head`: the reader has gone, and that is no failure. */
+export function isBrokenPipe(error: unknown): boolean {
+  return error instanceof Error && (error as NodeJS.ErrnoException).code === "EPIPE";
+}
+
+/** Colours, where a terminal shows them and the user did not refuse them (https://no-color.org). */
+export function paint(
+  code: "bold" | "dim" | "red" | "green" | "yellow" | "cyan",
+  text: string,
+  stream = process.stdout,
+): string {
+  const numbers = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 };
+  if (!stream.isTTY || (process.env["NO_COLOR"] ?? "") !== "") return text;
+  return `\u001b[${numbers[code]}m${text}\u001b[0m`;
+}
+
+/** Columns padded to equal width, two spaces between; the first is left-aligned, the others right-aligned. */
+export function table(rows: readonly (readonly string[])[]): string {
+  const widths: number[] = [];
+  for (const row of rows) row.forEach((cell, i) => (widths[i] = Math.max(widths[i] ?? 0, cell.length)));
+  const align = (cell: string, i: number) => (i === 0 ? cell.padEnd(widths[i]) : cell.padStart(widths[i]));
+  return rows.map((row) => row.map(align).join("  ").trimEnd()).join("\n");
+}
+
+const bars = "▁▂▃▄▅▆▇█";
+
+/** One character for each of at most `width` equal spans of the values, from their lowest to their highest. */
+export function sparkline(values: readonly number[], width: number): string {
+  if (values.length === 0) return "";
+  const spans = Math.min(width, values.length);
+  const means = Array.from({ length: spans }, (_, i) => {
+    const span = values.slice(Math.floor((i * values.length) / spans), Math.floor(((i + 1) * values.length) / spans));
+    return span.reduce((sum, value) => sum + value, 0) / span.length;
+  });
+  const low = Math.min(...means);
+  const high = Math.max(...means);
+  return means
+    .map((mean) => bars[high === low ? 3 : Math.min(7, Math.floor((8 * (mean - low)) / (high - low)))])
+    .join("");
+}

@@ -1,0 +1,130 @@
+/** What the user calls a model: `starter`, a folder, a .gguf file, or RUN[:step]. */
+
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { basename, join, resolve } from "node:path";
+import { HoneError } from "../contract/errors.ts";
+import type { Engine, LoraOptions, Model, OpenOptions, OpenProgress } from "../engine/types.ts";
+import { findRun } from "../store/library.ts";
+import { checkpointFolder, listCheckpoints, readTrainerState } from "./checkpoints.ts";
+import { RunFolder } from "./run-folder.ts";
+
+export interface ModelFiles {
+  /** How it was called, for reports. */
+  name: string;
+  /** Folder or .gguf file with all weights. */
+  weights: string;
+  /** PEFT adapter on top of them. */
+  adapter?: string;
+  /** Where tokenizer and chat template are. */
+  text: string;
+}
+
+export const starterFolder = join(import.meta.dirname, "..", "..", "assets", "starter");
+
+const adapterConfigName = "adapter_config.json";
+
+/** Finds the files of a model. Throws `no-such-model`, `no-such-checkpoint` or `bad-model` with the way out. */
+export async function findModel(reference: string): Promise<ModelFiles> {
+  if (reference === "starter") {
+    return plainModel("starter", starterFolder, "the starter model is missing: `npm run starter` makes it");
+  }
+  const run = await findCheckpoint(reference);
+  if (run !== undefined) return run;
+  return plainModel(reference, resolve(reference), "give a model folder, a .gguf file, `starter`, or RUN[:step]");
+}
+
+async function plainModel(name: string, path: string, fix: string): Promise<ModelFiles> {
+  if (!existsSync(path)) throw new HoneError("no-such-model", `there is no model at ${path}`, { fix });
+  if (statSync(path).isFile()) {
+    if (path.endsWith(".gguf")) return { name, weights: path, text: path };
+    throw new HoneError("bad-model", `${path} is neither a model folder nor a .gguf file`, { fix });
+  }
+  if (existsSync(join(path, adapterConfigName)) && !existsSync(join(path, "config.json"))) {
+    const base = readAdapterConfig(path)["base_model_name_or_path"];
+    if (typeof base !== "string" || !existsSync(base)) {
+      throw new HoneError("bad-model", `the adapter ${path} names no base model that is here: ${String(base)}`, {
+        fix: `set base_model_name_or_path in its ${adapterConfigName} to the base model's folder`,
+      });
+    }
+    return { name, weights: base, adapter: path, text: base };
+  }
+  return { name, weights: path, text: path };
+}
+
+/** RUN, RUN:step or RUN:best. RUN alone is its best checkpoint, or the last one when none was measured. */
+async function findCheckpoint(reference: string): Promise<ModelFiles | undefined> {
+  const whole = findRun(reference);
+  const colon = reference.lastIndexOf(":");
+  const wanted = whole === undefined && colon > 0 ? reference.slice(colon + 1) : undefined;
+  const path = whole ?? (colon > 0 ? findRun(reference.slice(0, colon)) : undefined);
+  if (path === undefined) return undefined;
+  const run = RunFolder.open(path);
+  const { config } = run.readConfig();
+  const name = run.name;
+  const steps = await listCheckpoints(path);
+  if (wanted === "0") return { ...(await findModel(config.model)), name: `${name}:0` };
+  const last = steps[steps.length - 1];
+  if (last === undefined) {
+    throw new HoneError("no-such-checkpoint", `the run ${name} has no checkpoint yet`, {
+      fix: `train it further with \`hone resume ${name}\`; ${name}:0 is the model it began with`,
+    });
+  }
+  const best = readTrainerState(checkpointFolder(path, last)).best?.step;
+  const step = wanted === undefined || wanted === "best" ? (best ?? last) : wanted === "last" ? last : Number(wanted);
+  if (!steps.includes(step)) {
+    throw new HoneError("no-such-checkpoint", `the run ${name} has no checkpoint ${JSON.stringify(wanted ?? step)}`, {
+      fix: `it has ${["0 (the start)", ...steps].join(", ")}`,
+    });
+  }
+  const folder = checkpointFolder(path, step);
+  const base = await findModel(config.model);
+  const label = `${name}:${step}`;
+  if (config.finetuning_type === "lora")
+    return { name: label, weights: base.weights, adapter: folder, text: base.text };
+  const text = existsSync(join(folder, "tokenizer.json")) ? folder : base.text;
+  return { name: label, weights: folder, text };
+}
+
+function readAdapterConfig(folder: string): Record<string, unknown> {
+  const path = join(folder, adapterConfigName);
+  try {
+    return JSON.parse(readFileSync(path, "utf8")) as Record<string, unknown>;
+  } catch (error) {
+    throw new HoneError("bad-model", `${path} is not JSON`, { cause: error });
+  }
+}
+
+/** Rank, scale and modules of a PEFT adapter. Dropout is a matter of training and left out. */
+export function adapterOptions(folder: string, seed: number): LoraOptions {
+  const { r, lora_alpha, target_modules } = readAdapterConfig(folder);
+  if (typeof r !== "number" || typeof lora_alpha !== "number") {
+    throw new HoneError("bad-model", `${join(folder, adapterConfigName)} lacks r or lora_alpha`);
+  }
+  const modules = Array.isArray(target_modules) ? target_modules.map(String) : undefined;
+  return { r, lora_alpha, seed, ...(modules !== undefined && { target_modules: modules }) };
+}
+
+/** Opens a model for use, with its adapter if it has one. */
+export async function openModel(
+  engine: Engine,
+  files: ModelFiles,
+  options: OpenOptions = {},
+  onProgress?: (progress: OpenProgress) => void,
+): Promise<Model> {
+  const model = await engine.open(files.weights, options, onProgress);
+  if (files.adapter !== undefined) {
+    try {
+      await model.attachLora(adapterOptions(files.adapter, 0));
+      await model.loadAdapter(files.adapter);
+    } catch (error) {
+      await model.close();
+      throw error;
+    }
+  }
+  return model;
+}
+
+/** The last part of a model's path, for names of runs. */
+export function shortName(reference: string): string {
+  return basename(reference.split(":")[0]).replace(/\.gguf$/, "") || "model";
+}
