@@ -51,7 +51,7 @@ export function exactPreTokenizer(component: Component | null): Component | null
     case "ByteLevel": {
       const bytes = { type: "ByteLevel", add_prefix_space: false, use_regex: false };
       return sequence("pretokenizers", [
-        ...(component.add_prefix_space === true ? [{ ...replaceAll("\\A(?! )"), content: " " }] : []),
+        ...(component.add_prefix_space === true ? [{ ...replaceAll("\\A([^ ])"), content: " $1" }] : []),
         ...(component.use_regex === false ? [] : [isolate(gpt2Pattern)]),
         bytes,
       ]);

@@ -270,11 +270,22 @@ export class Tokenizer {
         words = [word.slice(1), ...rest];
     }
     const ids: number[] = [];
-    for (const token of model._call(words.filter((word) => word !== ""))) {
+    for (const token of model._call(words.map((word) => this.#known(word)).filter((word) => word !== ""))) {
       const id = this.#ids.get(token);
       if (id !== undefined) ids.push(id);
     }
     return ids;
+  }
+
+  /** Without an unknown token, characters that the vocabulary lacks vanish before merging: their neighbours may merge. */
+  #known(word: string): string {
+    const { unk_token: unk, byte_fallback: fallback } = this.json.model;
+    if (unk !== null || fallback) return word;
+    return Array.from(word).every((char) => this.#ids.has(char))
+      ? word
+      : Array.from(word)
+          .filter((char) => this.#ids.has(char))
+          .join("");
   }
 
   #withBosEos(ids: number[]): number[] {
