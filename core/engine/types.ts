@@ -144,6 +144,16 @@ export interface OptimStepResult {
   nonFinite: number;
 }
 
+export type SaveDtype = "F32" | "BF16" | "F16";
+
+/** A training micro-batch of `tokens` tokens with `targets` of them scored, and/or sampling `sequences` × `length` tokens. */
+export interface MemoryPlan {
+  tokens?: number;
+  targets?: number;
+  sequences?: number;
+  length?: number;
+}
+
 export interface MemoryEstimate {
   weights: number;
   gradients: number;
@@ -185,16 +195,18 @@ export interface Model {
   mergeLora(): Promise<void>;
   /** Run `fn` with the adapter off: the base is the reference model. */
   withoutLora<T>(fn: () => Promise<T>): Promise<T>;
-  /** Writes `model.safetensors` (or shards) and `config.json` to a Hugging Face folder. */
-  saveWeights(folder: string): Promise<void>;
+  /** Writes `model.safetensors` and `config.json` to a Hugging Face folder; default `F32`. */
+  saveWeights(folder: string, dtype?: SaveDtype): Promise<void>;
   /** Writes `adapter_model.safetensors` and `adapter_config.json` (PEFT). */
   saveAdapter(folder: string): Promise<void>;
   loadAdapter(folder: string): Promise<void>;
   /** Optimizer moments and step count: `optimizer.safetensors`. */
   saveState(file: string): Promise<void>;
   loadState(file: string): Promise<void>;
-  /** What a training step with micro-batches of `tokens` tokens (`targets` of them scored) will need, or sampling `sequences` × `length`. Bytes. */
-  estimateMemory(plan: { tokens?: number; targets?: number; sequences?: number; length?: number }): MemoryEstimate;
+  /** Bytes that `plan` will need in all, weights included. */
+  estimateMemory(plan: MemoryPlan): Promise<MemoryEstimate>;
+  /** Bytes of engine buffers alive now, and the most so far. */
+  memory(): Promise<{ live: number; peak: number }>;
   /** Frees weights, gradients and caches. Later calls reject with code `closed`. */
   close(): Promise<void>;
 }

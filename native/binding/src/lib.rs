@@ -1,0 +1,36 @@
+//! Converts between JavaScript and the engine, nothing else. `index.d.ts` is generated from these items.
+
+mod convert;
+mod model;
+
+use hone_engine::simd;
+use napi_derive::napi;
+
+/// A training step asks for large arrays again and again; mimalloc keeps their pages.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+#[napi(object)]
+pub struct EngineInfo {
+    pub version: String,
+    /// Instruction set in use: `avx512`, `avx2`, `neon` or `scalar`.
+    pub simd: String,
+}
+
+#[napi]
+pub fn engine_info() -> EngineInfo {
+    EngineInfo { version: env!("CARGO_PKG_VERSION").to_string(), simd: simd::level().name().to_string() }
+}
+
+/// Metadata of a GGUF file as a JSON text: keys as in the file, arrays included.
+#[napi]
+pub fn gguf_metadata(path: String) -> napi::Result<String> {
+    let json = hone_engine::formats::gguf_metadata_json(std::path::Path::new(&path)).map_err(convert::error)?;
+    Ok(json.to_string())
+}
+
+/// GFLOP/s of an m × n × k product in fp32 on `threads` threads: the best of `runs`.
+#[napi]
+pub fn gemm_gflops(m: u32, n: u32, k: u32, threads: u32, runs: u32) -> f64 {
+    hone_engine::gemm::measure(m as usize, n as usize, k as usize, threads as usize, runs as usize)
+}

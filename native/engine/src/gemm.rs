@@ -316,6 +316,21 @@ pub unsafe fn gemm(pool: &Pool, m: usize, n: usize, k: usize, a: MatA, b: Panels
     });
 }
 
+/// GFLOP/s of an m × n × k product, the best of `runs`: what this machine can do at most.
+pub fn measure(m: usize, n: usize, k: usize, threads: usize, runs: usize) -> f64 {
+    let pool = Pool::new(threads);
+    let (a, b, mut c) = (vec![0.5f32; m * k], vec![0.25f32; packed_len(n, k)], vec![0f32; m * n]);
+    let mut best = f64::MAX;
+    for _ in 0..runs.max(1) {
+        let start = std::time::Instant::now();
+        let mat = MatA { ptr: a.as_ptr(), row: k, col: 1 };
+        // SAFETY: the operands were made for this shape.
+        unsafe { gemm(&pool, m, n, k, mat, Panels::packed(b.as_ptr(), k), c.as_mut_ptr(), n, false) };
+        best = best.min(start.elapsed().as_secs_f64());
+    }
+    2.0 * (m * n * k) as f64 / best / 1e9
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -43,6 +43,11 @@ enum Source {
 }
 
 impl Checkpoint {
+    /// Weights in all.
+    pub fn parameters(&self) -> u64 {
+        self.needed.iter().map(|(_, shape)| shape.iter().product::<usize>() as u64).sum()
+    }
+
     /// Opens a folder with `config.json` and safetensors (one file, or shards with an index), a `.gguf` file, or a folder
     /// holding exactly one. Reads headers only. Errors: `file-not-found`, `not-a-checkpoint`, `bad-index`,
     /// `missing-tensor`, `unexpected-tensor`, `wrong-shape`, and those of the readers of each format.

@@ -4,7 +4,7 @@
 
 use super::block::{Attend, Saved};
 use super::param::Pass;
-use super::Model;
+use super::{MemoryPlan, Model};
 use crate::bail;
 use crate::device::Device;
 use crate::error::Result;
@@ -105,6 +105,8 @@ impl<D: Device> Model<D> {
                 }
             }
         }
+        let plan = MemoryPlan { tokens: b.ids.len(), targets: rows.len(), ..MemoryPlan::default() };
+        let recompute = grad && self.plan_recompute(plan)?;
         let dropout_seed = (grad && self.adapter.as_ref().is_some_and(|a| a.dropout > 0.0)).then(|| {
             self.passes += 1;
             self.adapter.as_ref().map_or(0, |a| a.seed).wrapping_mul(0x9E37_79B9).wrapping_add(self.passes << 20)
@@ -114,12 +116,12 @@ impl<D: Device> Model<D> {
         let mut x = self.embed_tokens(&b.ids);
         let mut blocks = Vec::new();
         for (i, block) in self.blocks.iter().enumerate() {
-            let input = (grad && self.recompute).then(|| {
+            let input = recompute.then(|| {
                 let mut keep = dev.alloc(b.ids.len() * c.hidden_size);
                 dev.copy(&x, &mut keep, b.ids.len() * c.hidden_size);
                 keep
             });
-            let save = grad && !self.recompute;
+            let save = grad && !recompute;
             let (out, saved) = block.forward(&dev, c, x, &b.layout.positions, &self.ropes, &mut Attend::Packed(&b.layout), i, pass, save);
             x = out;
             blocks.extend(saved.map(|s| Layer::Full(Box::new(s))).or(input.map(Layer::Input)));

@@ -118,6 +118,7 @@ impl<D: Device> Model<D> {
             steps: 0,
             passes: 0,
             recompute: false,
+            memory_limit: u64::MAX,
         };
         model.dev.keep_panels(model.keeps_panels());
         model.reach(1);

@@ -2,7 +2,9 @@
 
 use super::batch::{chunk_rows, KEEP};
 use super::Model;
+use crate::bail;
 use crate::device::{Device, PAGE};
+use crate::error::Result;
 
 /// Bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -53,6 +55,10 @@ impl<D: Device> Model<D> {
     }
 
     pub fn estimate_memory(&self, plan: MemoryPlan) -> MemoryEstimate {
+        self.estimate(plan, self.recompute)
+    }
+
+    fn estimate(&self, plan: MemoryPlan, recompute: bool) -> MemoryEstimate {
         let c = &self.config;
         let (h, f, v) = (c.hidden_size, c.intermediate_size, c.vocab_size);
         let (qd, kd) = (c.heads * c.head_dim, c.kv_heads * c.head_dim);
@@ -66,7 +72,7 @@ impl<D: Device> Model<D> {
             e.optimizer = 2 * trained;
             let norms = if c.qk_norm { qd + kd } else { 0 } + if c.post_norms { 2 * h } else { 0 };
             let saved = 2 * h + 2 * qd + 2 * kd + c.heads + 2 * f + norms;
-            let kept = if self.recompute { c.layers * h + saved } else { c.layers * saved };
+            let kept = if recompute { c.layers * h + saved } else { c.layers * saved };
             let working = 6 * h + 3 * qd + 4 * kd + 3 * f;
             let rows = plan.targets.min(chunk_rows(v));
             let logits = if plan.targets * v <= KEEP { plan.targets * v } else { rows * v };
@@ -85,9 +91,27 @@ impl<D: Device> Model<D> {
         e
     }
 
-    /// Decide for or against keeping layers' activations of `tokens` tokens within `budget` bytes.
-    pub fn plan_recompute(&mut self, plan: MemoryPlan, budget: u64) {
-        self.recompute = false;
-        self.recompute = self.estimate_memory(plan).total() > budget;
+    /// Whether a training pass must recompute its layers to stay within the memory limit.
+    ///
+    /// # Errors
+    /// `out-of-memory` with the numbers, when even that does not fit.
+    pub(super) fn plan_recompute(&self, plan: MemoryPlan) -> Result<bool> {
+        if self.recompute {
+            return Ok(true);
+        }
+        if self.estimate(plan, false).total() <= self.memory_limit {
+            return Ok(false);
+        }
+        let need = self.estimate(plan, true).total();
+        if need > self.memory_limit {
+            bail!(
+                "out-of-memory",
+                "a training pass over {} tokens needs about {} MiB and {} MiB may be used: use smaller micro-batches, LoRA instead of full training, or allow more memory",
+                plan.tokens,
+                need >> 20,
+                self.memory_limit >> 20
+            );
+        }
+        Ok(true)
     }
 }

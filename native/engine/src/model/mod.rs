@@ -45,8 +45,10 @@ pub struct Model<D: Device> {
     pub steps: u64,
     /// Counts training passes, so that every one has its own dropout mask.
     passes: u64,
-    /// Make layers again in backward instead of keeping what they computed. Chosen by `plan_recompute`.
+    /// Make layers again in backward instead of keeping what they computed, even where memory does not ask for it.
     pub recompute: bool,
+    /// Bytes that training may take in all; a pass that would need more recomputes its layers, or is refused.
+    pub memory_limit: u64,
 }
 
 impl<D: Device> Model<D> {
