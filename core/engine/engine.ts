@@ -63,6 +63,15 @@ export function readGgufMetadata(path: string): Promise<Record<string, unknown>>
   }
 }
 
+/** A new model with random weights from a Hugging Face configuration. @throws HoneError `bad-config`, `write-failed`. */
+export function createModel(folder: string, config: Record<string, unknown>, seed: number): void {
+  try {
+    loadNative().createModel(folder, JSON.stringify(config), seed);
+  } catch (error) {
+    throw toHoneError(error);
+  }
+}
+
 /** GFLOP/s of an fp32 matrix product: the best of `runs`. */
 export function measureGemm(shape: { m: number; n: number; k: number }, threads: number, runs: number): number {
   return loadNative().gemmGflops(shape.m, shape.n, shape.k, threads, runs);

@@ -27,6 +27,9 @@ export declare class NativeModel {
   close(): Promise<void>
 }
 
+/** A new model with random weights: writes `config.json` and `model.safetensors` into `folder`. Blocks while it writes. */
+export declare function createModel(folder: string, configJson: string, seed: number): void
+
 export declare function engineInfo(): EngineInfo
 
 export interface EngineInfo {

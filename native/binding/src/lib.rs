@@ -29,6 +29,12 @@ pub fn gguf_metadata(path: String) -> napi::Result<String> {
     Ok(json.to_string())
 }
 
+/// A new model with random weights: writes `config.json` and `model.safetensors` into `folder`. Blocks while it writes.
+#[napi]
+pub fn create_model(folder: String, config_json: String, seed: u32) -> napi::Result<()> {
+    hone_engine::model::create_model(std::path::Path::new(&folder), &config_json, u64::from(seed)).map_err(convert::error)
+}
+
 /// GFLOP/s of an m × n × k product in fp32 on `threads` threads: the best of `runs`.
 #[napi]
 pub fn gemm_gflops(m: u32, n: u32, k: u32, threads: u32, runs: u32) -> f64 {

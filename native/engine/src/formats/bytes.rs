@@ -1,6 +1,7 @@
 //! A run of bytes that is either a memory-mapped part of a file or owned; cloning it copies no data.
 
 use std::fs::File;
+use std::io::Read;
 use std::ops::{Deref, Range};
 use std::path::Path;
 use std::sync::Arc;
@@ -112,5 +113,9 @@ pub(crate) fn read_small(path: &Path, limit: u64) -> Result<Vec<u8>> {
             meta.len()
         );
     }
-    std::fs::read(path).map_err(|e| io_error("read", path, &e))
+    // The size is only what the system claims; what is read is bounded too.
+    let mut bytes = Vec::with_capacity(meta.len() as usize);
+    let file = File::open(path).map_err(|e| io_error("open", path, &e))?;
+    file.take(limit).read_to_end(&mut bytes).map_err(|e| io_error("read", path, &e))?;
+    Ok(bytes)
 }

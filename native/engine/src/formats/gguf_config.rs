@@ -63,6 +63,11 @@ pub(super) fn config_json_from_gguf(file: &GgufFile) -> Result<Value> {
         bail!("unsupported-config", "{path}: biases on only some of the attention projections are not supported.");
     }
 
+    let Some(eps) = file.float(&key("attention.layer_norm_rms_epsilon")) else {
+        let name = key("attention.layer_norm_rms_epsilon");
+        bail!("bad-config", "{path} has no metadata {name}. Get another conversion of this model.");
+    };
+
     let mut config = Map::new();
     let mut set = |key: &str, value: Value| config.insert(key.to_string(), value);
     set("architectures", json!([class]));
@@ -75,7 +80,7 @@ pub(super) fn config_json_from_gguf(file: &GgufFile) -> Result<Value> {
     set("num_key_value_heads", json!(file.unsigned(&key("attention.head_count_kv")).unwrap_or(heads)));
     set("head_dim", json!(head_dim));
     set("max_position_embeddings", json!(required("context_length")?));
-    set("rms_norm_eps", json!(file.float(&key("attention.layer_norm_rms_epsilon")).unwrap_or(1e-6)));
+    set("rms_norm_eps", json!(eps));
     set("tie_word_embeddings", json!(file.shape("output.weight").is_none()));
     set("attention_bias", json!(attention_bias));
     set("torch_dtype", json!("float32"));

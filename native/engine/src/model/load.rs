@@ -155,7 +155,7 @@ impl<D: Device> Model<D> {
                     continue;
                 }
                 let bound = 1.0 / (l.inn as f32).sqrt();
-                let mut rng = Rng(config.seed.wrapping_mul(0x2545_F491_4F6C_DD1D).wrapping_add(id));
+                let mut rng = Rng::new(config.seed, id);
                 let a: Vec<f32> = (0..config.r * l.inn).map(|_| (rng.uniform() * 2.0 - 1.0) * bound).collect();
                 let at = format!("base_model.model.model.layers.{i}.{name}");
                 let param = |part: &str, data: Vec<f32>, out: usize, inn: usize| {
@@ -213,13 +213,23 @@ impl<D: Device> Model<D> {
 }
 
 /// SplitMix64.
-struct Rng(u64);
+pub(super) struct Rng(u64);
 impl Rng {
-    fn uniform(&mut self) -> f32 {
+    /// `stream` tells generators of one seed apart.
+    pub fn new(seed: u64, stream: u64) -> Self {
+        Self(seed.wrapping_mul(0x2545_F491_4F6C_DD1D).wrapping_add(stream.wrapping_mul(0xD1B5_4A32_D192_ED03)))
+    }
+    /// In [0, 1).
+    pub fn uniform(&mut self) -> f32 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
         ((z ^ (z >> 31)) >> 40) as f32 / (1u64 << 24) as f32
+    }
+    /// Mean 0, variance 1 (Box-Muller).
+    pub fn normal(&mut self) -> f32 {
+        let r = (-2.0 * (1.0 - self.uniform()).ln()).sqrt();
+        r * (2.0 * std::f32::consts::PI * self.uniform()).cos()
     }
 }

@@ -2,6 +2,7 @@
 
 mod batch;
 mod block;
+mod init;
 mod load;
 mod memory;
 mod optimizer;
@@ -11,6 +12,7 @@ mod save;
 
 pub use batch::{Batch, Scores};
 pub use block::{Attend, Block, Ropes};
+pub use init::create_model;
 pub use load::{LoraConfig, Trainable};
 pub use memory::{MemoryEstimate, MemoryPlan};
 pub use optimizer::{OptimOptions, OptimResult};

@@ -270,9 +270,16 @@ fn models_that_would_be_computed_wrongly_are_refused() {
     let mut nameless = small_llama();
     nameless.pairs.remove(0);
     assert_refused(open(&nameless), "unknown-architecture", &["none given"]);
-    let mut incomplete = small_llama();
-    incomplete.pairs.remove(1);
-    assert_refused(open(&incomplete), "bad-config", &["llama.block_count"]);
+    let (sizes, attention) = (
+        ["block_count", "context_length", "embedding_length", "feed_forward_length"],
+        ["head_count", "layer_norm_rms_epsilon"],
+    );
+    for key in sizes.map(|k| format!("llama.{k}")).into_iter().chain(attention.map(|k| format!("llama.attention.{k}")))
+    {
+        let mut incomplete = small_llama();
+        incomplete.pairs.retain(|(k, ..)| k != key.as_bytes());
+        assert_refused(open(&incomplete), "bad-config", &[&key, "model.gguf"]);
+    }
     assert_refused(open(&changed("llama.expert_count", 8)), "unsupported-config", &["experts"]);
     assert_refused(open(&changed("llama.rope.dimension_count", 2)), "wrong-shape", &["q_proj", "model.gguf"]);
     let partial = changed("llama.rope.dimension_count", 2).u32("llama.attention.key_length", 4);

@@ -256,7 +256,7 @@ fn from_environment(name: &str, default: u64) -> u64 {
 
 #[test]
 fn fuzz_short() {
-    fuzz(1000, 1);
+    fuzz(2000, 1);
 }
 
 #[test]
