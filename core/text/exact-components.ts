@@ -14,6 +14,9 @@ export const gpt2Pattern = "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\
 /** What Rust calls ASCII punctuation, and Unicode's. */
 const punctuation = "[\\p{P}!-/:-@\\[-`{-~]";
 
+/** `\w` of Rust's regex library. */
+const wordChars = "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\u200C\\u200D";
+
 export function exactNormalizer(component: Component | null): Component | null {
   if (component === null) return null;
   switch (component.type) {
@@ -63,7 +66,7 @@ export function exactPreTokenizer(component: Component | null): Component | null
     case "Punctuation":
       return split(punctuation, { ...component, behavior: component.behavior ?? "Isolated" });
     case "Whitespace":
-      return split("\\w+|[^\\w\\s]+", { type: component.type, behavior: "Removed", invert: true });
+      return split(`[${wordChars}]+|[^${wordChars}\\s]+`, { type: component.type, behavior: "Removed", invert: true });
     case "WhitespaceSplit":
       return split("\\s+", { type: component.type, behavior: "Removed" });
     case "FixedLength":

@@ -1,23 +1,42 @@
 /** One chat template: compiled once, run with the variables that transformers gives to templates. */
 
-import { Template } from "@huggingface/jinja";
+import * as jinja from "@huggingface/jinja";
 import { HoneError } from "../contract/errors.ts";
 import { isRecord } from "./tokenizer-json.ts";
 
+interface Scope {
+  set(name: string, value: unknown): unknown;
+}
+
+/**
+ * The package's parts, whose type files do not resolve under Node's module rules. Its own `Template.render` sets
+ * `raise_exception` and `strftime_now` so that they cannot be replaced, the latter in the language of the machine.
+ */
+interface Package {
+  Template: new (source: string) => { parsed: unknown };
+  Environment: new () => Scope;
+  Interpreter: new (scope: Scope) => { run(program: unknown): { value: string } };
+}
+
+const { Template, Environment, Interpreter } = jinja as unknown as Package;
+
+/** What a template says through `raise_exception`. */
+class Refusal extends Error {}
+
 export class JinjaTemplate {
   readonly source: string;
-  readonly #template: Template;
+  readonly #program: unknown;
   readonly #names: ReadonlySet<string>;
 
   /** Throws `HoneError` `bad-template`. */
   constructor(source: string) {
     this.source = source;
     try {
-      this.#template = new Template(source);
+      this.#program = new Template(source).parsed;
     } catch (cause) {
       throw new HoneError("bad-template", `The chat template cannot be read: ${messageOf(cause)}`, { cause });
     }
-    this.#names = identifiers(this.#template.parsed);
+    this.#names = identifiers(this.#program);
   }
 
   /** Whether the template looks at a variable. */
@@ -27,22 +46,37 @@ export class JinjaTemplate {
 
   /** Throws `HoneError` `template-error`, with what the template itself says when it refuses the messages. */
   run(variables: Record<string, unknown>, now: Date): string {
-    const refuse = (message: unknown) => {
-      throw new Error(typeof message === "string" ? message : "the template refuses these messages");
+    const globals = {
+      true: true,
+      false: false,
+      none: null,
+      True: true,
+      False: false,
+      None: null,
+      range,
+      raise_exception: (message: unknown) => {
+        throw new Refusal(typeof message === "string" ? message : "no reason given");
+      },
+      strftime_now: (format: unknown) => strftime(now, String(format)),
     };
     try {
-      return this.#template.render({
-        ...variables,
-        raise_exception: refuse,
-        strftime_now: (format: unknown) => strftime(now, String(format)),
-      });
+      const scope = new Environment();
+      for (const [name, value] of Object.entries({ ...globals, ...variables })) scope.set(name, value);
+      return new Interpreter(scope).run(this.#program).value;
     } catch (cause) {
-      throw new HoneError("template-error", `The model's chat template refuses these messages: ${messageOf(cause)}`, {
+      const what = cause instanceof Refusal ? "refuses these messages" : "cannot be run on these messages";
+      throw new HoneError("template-error", `The model's chat template ${what}: ${messageOf(cause)}`, {
         cause,
         fix: "Change the messages (roles, their order, tools) or choose another template with --template.",
       });
     }
   }
+}
+
+/** Python's `range`. */
+function range(first: number, second?: number, step = 1): number[] {
+  const [start, stop] = second === undefined ? [0, first] : [first, second];
+  return Array.from({ length: Math.max(0, Math.ceil((stop - start) / step)) }, (_, i) => start + i * step);
 }
 
 function messageOf(error: unknown): string {

@@ -173,9 +173,10 @@ export class Tokenizer {
       "tokenizer_config.json": `${JSON.stringify(config, null, 2)}\n`,
     };
     if (this.stopIds.length > 0) {
+      const [stop, ...more] = this.stopIds;
       const generation = {
         bos_token_id: this.bosId ?? undefined,
-        eos_token_id: this.stopIds,
+        eos_token_id: more.length === 0 ? stop : this.stopIds,
         pad_token_id: this.padId ?? undefined,
       };
       files["generation_config.json"] = `${JSON.stringify(generation, null, 2)}\n`;
