@@ -40,7 +40,9 @@ export function flagOf(name: string): string {
 
 /** Adds one flag for every option but `except`, grouped by intent, and hidden ones for other tools' names. */
 export function addConfigFlags(command: Command, except: readonly OptionName[] = []): void {
-  const defaults = defaultsFor({ model: "", task: "" }) as Partial<Record<OptionName, unknown>>;
+  const defaults = defaultsFor({ model: "", task: "" }) as Partial<
+    Record<OptionName, string | number | boolean | null>
+  >;
   for (const [group, heading] of Object.entries(optionGroups)) {
     command.optionsGroup(`${heading}:`);
     for (const name of optionNames) {

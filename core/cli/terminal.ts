@@ -63,19 +63,11 @@ export function isBrokenPipe(error: unknown): boolean {
 export function paint(
   code: "bold" | "dim" | "red" | "green" | "yellow" | "cyan",
   text: string,
-  stream = process.stdout,
+  stream: { isTTY?: boolean } = process.stdout,
 ): string {
   const numbers = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 };
   if (!stream.isTTY || (process.env["NO_COLOR"] ?? "") !== "") return text;
   return `\u001b[${numbers[code]}m${text}\u001b[0m`;
-}
-
-/** Columns padded to equal width, two spaces between; the first is left-aligned, the others right-aligned. */
-export function table(rows: readonly (readonly string[])[]): string {
-  const widths: number[] = [];
-  for (const row of rows) row.forEach((cell, i) => (widths[i] = Math.max(widths[i] ?? 0, cell.length)));
-  const align = (cell: string, i: number) => (i === 0 ? cell.padEnd(widths[i]) : cell.padStart(widths[i]));
-  return rows.map((row) => row.map(align).join("  ").trimEnd()).join("\n");
 }
 
 const bars = "▁▂▃▄▅▆▇█";

@@ -54,6 +54,11 @@ export const runConfigSchema = z.strictObject({
   task: option("what", z.string().min(1), "environment that gives prompts and rewards"),
   method: option("what", z.enum(methods), "gspo: one ratio per answer; grpo: one per token"),
   finetuning_type: option("what", z.enum(finetuningTypes), "train every weight, or a LoRA adapter"),
+  chat_template_path: option(
+    "what",
+    z.string().min(1).nullable(),
+    "`chatml` or a file with a Jinja template, instead of the model's own",
+  ),
   output_dir: option("what", z.string().min(1).nullable(), "run folder (default: a new one in the library)"),
   seed: option("what", naturalInt(), "of prompt order, sampling and adapter weights: the same seed gives the same run"),
   split_seed: option("what", naturalInt(), "of the division into training, validation and held-out rows"),

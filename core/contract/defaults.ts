@@ -9,6 +9,7 @@ import type { RunConfig, RunConfigInput } from "./config.ts";
 type Finetuning = RunConfig["finetuning_type"];
 
 const common = {
+  chat_template_path: null,
   output_dir: null,
   seed: 42,
   split_seed: 42,

@@ -11,6 +11,7 @@ export interface Chat {
   renderPrompt(messages: readonly Message[], tools: readonly ToolDefinition[], toolChoice?: string): Int32Array;
   /** Generated ids as text, with the answer taken apart. */
   readAnswer(
+    promptTokens: Int32Array,
     tokens: Int32Array,
     tools: readonly ToolDefinition[],
     stopReason: EngineStopReason,
@@ -97,6 +98,12 @@ export class EnginePolicy implements Policy {
   }
 
   #toAnswer({ tokens, logprobs, stopReason }: Sample, { promptTokens, tools }: GroupPrompt): Answer {
-    return { promptTokens, tokens, logprobs, stopReason, ...this.chat.readAnswer(tokens, tools, stopReason) };
+    return {
+      promptTokens,
+      tokens,
+      logprobs,
+      stopReason,
+      ...this.chat.readAnswer(promptTokens, tokens, tools, stopReason),
+    };
   }
 }

@@ -94,24 +94,24 @@ const usableShare = 0.85;
  * Tokens of one pass: what the user said, or the most that fits. Throws `out-of-memory` with numbers when it cannot fit.
  * `freeBefore`: bytes that were free before the model was opened.
  */
-export function chooseMicroBatchTokens(config: RunConfig, model: Model, freeBefore: number): number {
+export async function chooseMicroBatchTokens(config: RunConfig, model: Model, freeBefore: number): Promise<number> {
   const limit = config.memory_limit ?? usableShare * freeBefore;
-  const needed = (tokens: number) => model.estimateMemory({ tokens, targets: tokens }).total;
-  const wanted = config.micro_batch_tokens;
-  if (wanted !== null) {
-    if (needed(wanted) <= limit) return wanted;
-    throw tooBig(wanted, needed(wanted), limit, "lower micro_batch_tokens, or leave it out");
+  const needed = async (tokens: number) => (await model.estimateMemory({ tokens, targets: tokens })).total;
+  const candidates = config.micro_batch_tokens === null ? microBatchTokens : [config.micro_batch_tokens];
+  let least = 0;
+  for (const tokens of candidates) {
+    least = await needed(tokens);
+    if (least <= limit) return tokens;
   }
-  const fitting = microBatchTokens.find((tokens) => needed(tokens) <= limit);
-  if (fitting !== undefined) return fitting;
-  const least = microBatchTokens[microBatchTokens.length - 1];
-  throw tooBig(least, needed(least), limit, "train a LoRA adapter, use a smaller or quantised model, or free memory");
-}
-
-function tooBig(tokens: number, needed: number, limit: number, fix: string): HoneError {
-  return new HoneError(
+  throw new HoneError(
     "out-of-memory",
-    `training with ${tokens} tokens at a time needs about ${formatBytes(needed)}, and ${formatBytes(limit)} may be used`,
-    { fix },
+    `training with ${candidates[candidates.length - 1]} tokens at a time needs about ${formatBytes(least)}, ` +
+      `and ${formatBytes(limit)} may be used`,
+    {
+      fix:
+        config.micro_batch_tokens === null
+          ? "train a LoRA adapter, use a smaller or quantised model, or free memory"
+          : "lower micro_batch_tokens, or leave it out",
+    },
   );
 }

@@ -40,7 +40,8 @@ export interface SavableChat extends Chat {
 
 export interface TrainContext {
   engine: Engine;
-  openChat: (files: ModelFiles) => Promise<SavableChat>;
+  /** `template`: `chatml` or a file, instead of the model's own. */
+  openChat: (files: ModelFiles, template: string | null) => Promise<SavableChat>;
   honeVersion: string;
   /** What asked for the run, for its record. */
   command: readonly string[];
@@ -81,7 +82,7 @@ export async function prepareRun(
   }
   makeSchedule(input, 1);
   const files = await findModel(input.model);
-  const chat = await context.openChat(files);
+  const chat = await context.openChat(files, input.chat_template_path);
   const [device] = engine.devices();
   const config = { ...input, threads: input.threads ?? device.threads };
   const model = await openTrainable(engine, config, files, checkpoint, context.onOpen);
@@ -94,7 +95,7 @@ export async function prepareRun(
       config.max_steps ??
       Math.max(1, Math.round(((config.num_train_epochs ?? 1) * train.length) / config.prompts_per_step));
     return {
-      config: { ...config, micro_batch_tokens: chooseMicroBatchTokens(config, model, device.memoryFree) },
+      config: { ...config, micro_batch_tokens: await chooseMicroBatchTokens(config, model, device.memoryFree) },
       totalSteps,
       files,
       task,

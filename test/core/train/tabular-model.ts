@@ -14,6 +14,7 @@ import type {
   ForwardResult,
   LoraOptions,
   MemoryEstimate,
+  MemoryPlan,
   Model,
   ModelInfo,
   OptimStepOptions,
@@ -314,7 +315,7 @@ export class TabularModel implements Model {
     this.moments = new Map(state.moments);
   }
 
-  estimateMemory(plan: { tokens?: number; sequences?: number; length?: number }): MemoryEstimate {
+  async estimateMemory(plan: MemoryPlan): Promise<MemoryEstimate> {
     const activations = 100 * (plan.tokens ?? 0);
     const kvCache = 10 * (plan.sequences ?? 0) * (plan.length ?? 0);
     return {
@@ -325,6 +326,10 @@ export class TabularModel implements Model {
       kvCache,
       total: 32000 + activations + kvCache,
     };
+  }
+
+  async memory(): Promise<{ live: number; peak: number }> {
+    return { live: 0, peak: 0 };
   }
 
   async close(): Promise<void> {

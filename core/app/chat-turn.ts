@@ -1,0 +1,89 @@
+/** One answer of a model in a conversation, streamed as it is drawn. */
+
+import { CancelledError, HoneError } from "../contract/errors.ts";
+import { deriveSeed } from "../contract/random.ts";
+import type { ChatMessage, ToolDefinition } from "../text/messages.ts";
+import type { ParsedAssistant } from "../text/parse-assistant.ts";
+import { TextStream } from "../text/text-stream.ts";
+import type { OpenPolicy } from "./session.ts";
+
+export interface ChatTurn {
+  messages: readonly ChatMessage[];
+  tools?: readonly ToolDefinition[];
+  temperature: number;
+  topP?: number;
+  topK?: number;
+  minP?: number;
+  maxTokens: number;
+  seed: number;
+  thinking?: boolean;
+  /** Whole characters, as soon as they are certain. */
+  onText?: (text: string) => void;
+  signal?: AbortSignal;
+}
+
+export interface ChatAnswer {
+  text: string;
+  parsed: ParsedAssistant;
+  finishReason: "stop" | "length" | "tool_calls";
+  promptTokens: number;
+  completionTokens: number;
+}
+
+/** Throws `prompt-too-long` with both numbers when the conversation leaves no room for an answer. */
+export async function answerChat({ model, chat }: OpenPolicy, turn: ChatTurn): Promise<ChatAnswer> {
+  const { messages, tools = [], temperature, maxTokens, thinking, signal } = turn;
+  const prompt = chat.text.render({
+    messages,
+    tools,
+    addGenerationPrompt: true,
+    loss: "none",
+    ...(thinking !== undefined && { thinking }),
+  });
+  const { contextLength } = model.info();
+  if (prompt.ids.length >= contextLength) {
+    throw new HoneError(
+      "prompt-too-long",
+      `the conversation has ${prompt.ids.length} tokens, and the model was made for ${contextLength}`,
+      { fix: "begin a new conversation (/clear)" },
+    );
+  }
+  const stop = new Set(chat.stopIds);
+  const stream = new TextStream(chat.text.tokenizer, { continues: true });
+  const [sample] = await model.sample(
+    [
+      {
+        prompt: Int32Array.from(prompt.ids),
+        maxTokens: Math.min(maxTokens, contextLength - prompt.ids.length),
+        temperature,
+        seed: deriveSeed(turn.seed, "chat", messages.length),
+        stopIds: [...chat.stopIds],
+        ...(turn.topP !== undefined && { topP: turn.topP }),
+        ...(turn.topK !== undefined && { topK: turn.topK }),
+        ...(turn.minP !== undefined && { minP: turn.minP }),
+      },
+    ],
+    {
+      onToken: ({ token }) => {
+        if (!stop.has(token)) turn.onText?.(stream.push(token));
+      },
+      ...(signal !== undefined && { signal }),
+    },
+  );
+  turn.onText?.(stream.flush());
+  if (sample.stopReason === "cancelled") throw new CancelledError();
+  const text = chat.text.answerText(sample.tokens);
+  const parsed = chat.text.parse(text, tools, {
+    stopReason: sample.stopReason,
+    thinkingOpen: prompt.thinkingOpen,
+    parallel: true,
+  });
+  const isCut = sample.stopReason === "length" || sample.stopReason === "context_full";
+  return {
+    text,
+    parsed,
+    finishReason: isCut ? "length" : parsed.tool_calls.length > 0 ? "tool_calls" : "stop",
+    promptTokens: prompt.ids.length,
+    completionTokens: sample.tokens.length,
+  };
+}

@@ -1,0 +1,93 @@
+/** The closed loop: measure, train, measure again in the same environment, and show what changed. */
+
+import { join } from "node:path";
+import type { DemoOutput } from "../contract/cli-json.ts";
+import type { RunConfigInput } from "../contract/config.ts";
+import { CancelledError } from "../contract/errors.ts";
+import type { Evaluation } from "../contract/eval.ts";
+import { newRunName, runsFolder } from "../store/library.ts";
+import { findTask } from "../tasks/tasks.ts";
+import { checkpointFolder } from "../train/checkpoints.ts";
+import { shortName } from "../train/model-ref.ts";
+import { peakMemory } from "../train/rl.ts";
+import { RunFolder } from "../train/run-folder.ts";
+import { writeDemoReport } from "./demo-report.ts";
+import { evaluatePolicy, type EvaluateHooks } from "./evaluate-model.ts";
+import type { Session } from "./session.ts";
+import { trainModel, type TrainHooks } from "./train-model.ts";
+
+export interface DemoRequest {
+  model: string;
+  task: string;
+  steps?: number;
+  seed?: number;
+  out?: string;
+  /** Answers per held-out row, before and after. */
+  samples?: number;
+  games?: number;
+  /** Further options of the training. */
+  config?: RunConfigInput;
+}
+
+export interface DemoHooks extends TrainHooks {
+  onEvaluate: (stage: "before" | "after", progress: Parameters<NonNullable<EvaluateHooks["onProgress"]>>[0]) => void;
+}
+
+export async function runDemo(session: Session, request: DemoRequest, hooks: DemoHooks): Promise<DemoOutput> {
+  const { model, task: taskName, seed = 42, samples = 1 } = request;
+  const task = findTask(taskName);
+  const out = request.out ?? join(runsFolder(), newRunName(["demo", taskName, shortName(model)]));
+  const measured = { task: taskName, seed, samples, ...(request.games !== undefined && { games: request.games }) };
+  const evaluateHooks = (stage: "before" | "after"): EvaluateHooks => ({
+    signal: hooks.signal,
+    onProgress: (progress) => hooks.onEvaluate(stage, progress),
+  });
+
+  const first = await session.openPolicy(model);
+  let before: Evaluation;
+  try {
+    before = await evaluatePolicy(task, first, { ...measured, model }, {}, evaluateHooks("before"));
+  } finally {
+    await first.close();
+  }
+
+  const input: RunConfigInput = {
+    ...request.config,
+    model,
+    task: taskName,
+    seed,
+    output_dir: out,
+    ...(request.steps !== undefined && { max_steps: request.steps }),
+  };
+  const { run, state, finished } = await trainModel(session, input, hooks);
+  const folder = RunFolder.open(run);
+  folder.writeEvaluation(0, "held-out", before);
+  if (!finished) throw new CancelledError();
+
+  const step = state.best?.step ?? state.step;
+  const reference = `${run}:${step}`;
+  const trained = await session.openPolicy(reference);
+  let after: Evaluation;
+  try {
+    const base = await session.openPolicy(model);
+    try {
+      const opponents = { base: base.policy };
+      after = await evaluatePolicy(task, trained, { ...measured, model: reference }, opponents, evaluateHooks("after"));
+    } finally {
+      await base.close();
+    }
+  } finally {
+    await trained.close();
+  }
+  folder.writeEvaluation(step, "held-out", after);
+
+  const train = {
+    steps: state.step,
+    rollouts: state.num_rollouts,
+    tokens: state.num_tokens,
+    seconds: state.seconds,
+    peak_rss_bytes: peakMemory(),
+  };
+  const report = writeDemoReport({ folder, task, before, after, step, train, checkpoint: checkpointFolder(run, step) });
+  return { before: before.report, after: after.report, train, run, report };
+}

@@ -1,0 +1,130 @@
+/** `hone chat`: a conversation in the terminal, or one answer to what is piped in. */
+
+import { readFileSync } from "node:fs";
+import { createInterface } from "node:readline/promises";
+import type { Command } from "commander";
+import { answerChat, type ChatAnswer, type ChatTurn } from "../app/chat-turn.ts";
+import { Session, type OpenPolicy } from "../app/session.ts";
+import { errorKind } from "../contract/errors.ts";
+import type { ChatMessage, ToolDefinition } from "../text/messages.ts";
+import { addChatFlags, addModelFlags, modelChoices, realNumber, runs, wholeNumber, type Cli } from "./command.ts";
+import { readJsonFile } from "./config-flags.ts";
+import { exitCodes, paint, print, printJson, say, usageError } from "./terminal.ts";
+
+type Settings = Pick<ChatTurn, "temperature" | "topP" | "topK" | "minP" | "maxTokens" | "seed" | "thinking" | "tools">;
+
+export function addChatCommand(program: Command): void {
+  const command = program
+    .command("chat")
+    .summary("talk to a model")
+    .description("Talks to a model. With a message on stdin or in --prompt it answers once and ends.");
+  addChatFlags(addModelFlags(command))
+    .optionsGroup("Conversation:")
+    .option("--system <text>", "system prompt")
+    .option("--prompt <text>", "answer this once and end")
+    .option("--tools <file>", "JSON list of tools that the model may call; calls are shown, not carried out")
+    .optionsGroup("Sampling:")
+    .option("--temperature <number>", "0 is greedy", realNumber(), 0.7)
+    .option("--top-p <number>", "nucleus sampling, 1 is off", realNumber())
+    .option("--top-k <number>", "most likely tokens kept, 0 is off", wholeNumber())
+    .option("--min-p <number>", "least share of the best token's probability, 0 is off", realNumber())
+    .option("--max-tokens <number>", "tokens of one answer", wholeNumber(1), 1024)
+    .option("--seed <number>", "of the draws", wholeNumber(), 42);
+  runs(command, async (cli, flags) => {
+    const prompt = flags["prompt"] as string | undefined;
+    const once = prompt ?? (process.stdin.isTTY ? undefined : readFileSync(0, "utf8").trim());
+    if (once === "") throw usageError("there is no message", "pipe one in, or give --prompt");
+    if (once === undefined && cli.json) throw usageError("--json answers once", "pipe a message in, or give --prompt");
+    const choices = modelChoices(flags);
+    const settings = settingsOf(flags, choices.thinking);
+    const system: ChatMessage[] =
+      typeof flags["system"] === "string" ? [{ role: "system", content: flags["system"] }] : [];
+    const session = await Session.open();
+    const policy = await session.openPolicy(flags["model"] as string, choices);
+    try {
+      if (once === undefined) return await converse(cli, policy, system, settings);
+      const messages = [...system, { role: "user", content: once }];
+      const streamed = !cli.json;
+      const answer = await answerChat(policy, {
+        messages,
+        ...settings,
+        signal: cli.signal,
+        ...(streamed && { onText: (text: string) => process.stdout.write(text) }),
+      });
+      if (streamed) print("");
+      else printJson(toOutput(answer));
+      return exitCodes.ok;
+    } finally {
+      await policy.close();
+    }
+  });
+}
+
+function settingsOf(flags: Record<string, unknown>, thinking: boolean | undefined): Settings {
+  const optional = (name: string) => (flags[name] === undefined ? {} : { [name]: flags[name] });
+  return {
+    temperature: flags["temperature"] as number,
+    maxTokens: flags["maxTokens"] as number,
+    seed: flags["seed"] as number,
+    ...(thinking !== undefined && { thinking }),
+    ...(typeof flags["tools"] === "string" && { tools: readJsonFile(flags["tools"]) as ToolDefinition[] }),
+    ...optional("topP"),
+    ...optional("topK"),
+    ...optional("minP"),
+  };
+}
+
+function toOutput({ parsed, finishReason, promptTokens, completionTokens }: ChatAnswer) {
+  return {
+    content: parsed.content,
+    reasoning: parsed.reasoning,
+    tool_calls: parsed.tool_calls,
+    finish_reason: finishReason,
+    usage: {
+      prompt_tokens: promptTokens,
+      completion_tokens: completionTokens,
+      total_tokens: promptTokens + completionTokens,
+    },
+  };
+}
+
+/** Turn by turn until the user leaves. Ctrl-C ends a running answer, and the conversation while waiting for input. */
+async function converse(cli: Cli, policy: OpenPolicy, system: ChatMessage[], settings: Settings): Promise<number> {
+  say(paint("dim", `${policy.files.name}. /clear begins anew, /exit or Ctrl-D leaves.`, process.stderr));
+  let messages = [...system];
+  const reader = createInterface({ input: process.stdin, output: process.stderr });
+  let running: AbortController | undefined;
+  reader.on("SIGINT", () => {
+    if (running === undefined) reader.close();
+    else running.abort();
+  });
+  const left = new Promise<undefined>((resolve) => reader.once("close", () => resolve(undefined)));
+  try {
+    for (;;) {
+      const line = await Promise.race([reader.question(paint("bold", "you: ", process.stderr)), left]);
+      if (line === undefined || line.trim() === "/exit") return exitCodes.ok;
+      if (line.trim() === "/clear") messages = [...system];
+      if (line.trim() === "" || line.trim() === "/clear") continue;
+      messages.push({ role: "user", content: line });
+      running = new AbortController();
+      try {
+        const answer = await answerChat(policy, {
+          messages,
+          ...settings,
+          signal: AbortSignal.any([running.signal, cli.signal]),
+          onText: (text) => process.stdout.write(text),
+        });
+        messages.push({ role: "assistant", content: answer.text });
+        if (answer.finishReason === "length") say(paint("dim", " [cut by the token limit]", process.stderr));
+      } catch (error) {
+        if (errorKind(error) !== "cancelled") throw error;
+        messages.pop();
+        say(paint("dim", " [stopped]", process.stderr));
+      }
+      running = undefined;
+      print("");
+    }
+  } finally {
+    reader.close();
+  }
+}

@@ -1,0 +1,91 @@
+/** `hone eval`: measures a model on a task. */
+
+import type { Command } from "commander";
+import { evaluateModel, type EvaluateRequest } from "../app/evaluate-model.ts";
+import { comparisonRows, evaluationHeading, gameRows, referenceText } from "../app/evaluation-text.ts";
+import { Session } from "../app/session.ts";
+import { splits, type EvalReport } from "../contract/eval.ts";
+import { textTable } from "../contract/text-table.ts";
+import { writeFileAtomic } from "../files/atomic.ts";
+import {
+  addChatFlags,
+  addModelFlags,
+  modelChoices,
+  oneOf,
+  realNumber,
+  repeated,
+  runs,
+  wholeNumber,
+} from "./command.ts";
+import { EvaluationProgress } from "./evaluation-progress.ts";
+import { print, printJson, say } from "./terminal.ts";
+
+export function addEvalCommand(program: Command): void {
+  const command = program
+    .command("eval")
+    .summary("measure a model on a task")
+    .description(
+      "Answers every row of one part of a task, sampled and greedy, and plays whole games, all with fixed seeds.",
+    );
+  addChatFlags(addModelFlags(command))
+    .optionsGroup("What to measure:")
+    .requiredOption("--task <task>", "environment, such as tic-tac-toe")
+    .option("--split <part>", `${splits.join(", ")}`, oneOf(...splits), "held-out")
+    .option("--split-seed <number>", "of the division into parts (default: as in training)", wholeNumber())
+    .option("--samples <number>", "answers for each row", wholeNumber(1), 1)
+    .option("--limit <number>", "measure only the first rows", wholeNumber(1))
+    .option("--no-greedy", "leave the greedy pass out")
+    .option("--games <number>", "games per side and opponent, 0 for none", wholeNumber(), 100)
+    .option("--opponent <model>", "also play against this model; may be given several times", repeated)
+    .optionsGroup("Sampling:")
+    .option("--seed <number>", "of the draws: the same seed gives the same figures", wholeNumber(), 42)
+    .option("--temperature <number>", "of the sampled pass", realNumber(), 1)
+    .option("--max-completion-length <number>", "tokens of one answer (default: as in training)", wholeNumber(1))
+    .option("--out <file>", "also write every answer and game to a file");
+  runs(command, async (cli, flags) => {
+    const session = await Session.open();
+    const progress = new EvaluationProgress();
+    const evaluation = await evaluateModel(session, requestOf(flags), modelChoices(flags), {
+      signal: cli.signal,
+      onProgress: progress.show,
+    });
+    progress.end();
+    const { report } = evaluation;
+    if (typeof flags["out"] === "string") {
+      writeFileAtomic(flags["out"], JSON.stringify(evaluation) + "\n");
+      say(`answers and games are in ${flags["out"]}`);
+    }
+    if (cli.json) printJson(report);
+    else print(evaluationText(report));
+  });
+}
+
+function requestOf(flags: Record<string, unknown>): EvaluateRequest {
+  const optional = (name: string, flag: string) => (flags[flag] === undefined ? {} : { [name]: flags[flag] });
+  return {
+    model: flags["model"] as string,
+    task: flags["task"] as string,
+    ...optional("split", "split"),
+    ...optional("splitSeed", "splitSeed"),
+    ...optional("samples", "samples"),
+    ...optional("limit", "limit"),
+    ...optional("greedy", "greedy"),
+    ...optional("games", "games"),
+    ...optional("opponents", "opponent"),
+    ...optional("seed", "seed"),
+    ...optional("temperature", "temperature"),
+    ...optional("maxTokens", "maxCompletionLength"),
+  };
+}
+
+export function evaluationText(report: EvalReport): string {
+  const column = [{ label: "sampled", report }];
+  const games = gameRows([{ label: report.model, report }]);
+  return [
+    `${report.model}: ${evaluationHeading(report)}`,
+    `on these boards: ${referenceText(report)}`,
+    "",
+    textTable(comparisonRows(column)),
+    ...(games.length > 0 ? ["", textTable(games)] : []),
+  ].join("\n");
+}

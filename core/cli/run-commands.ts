@@ -1,0 +1,124 @@
+/** `hone ls` and `hone show`: the runs, and one run. */
+
+import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import type { Command } from "commander";
+import { describeRun, summarizeLibrary, type RunDetails } from "../app/run-summaries.ts";
+import { HoneError } from "../contract/errors.ts";
+import { evaluationSchema, type EvalItem } from "../contract/eval.ts";
+import { rolloutLineSchema, type RolloutLine } from "../contract/run.ts";
+import { textTable } from "../contract/text-table.ts";
+import { readJsonLines } from "../files/jsonl.ts";
+import { requireRun, runsFolder } from "../store/library.ts";
+import { RunFolder } from "../train/run-folder.ts";
+import { runs, wholeNumber } from "./command.ts";
+import { paint, print, printJson, say, sparkline } from "./terminal.ts";
+
+const curveWidth = 40;
+
+export function addRunCommands(program: Command): void {
+  const list = program
+    .command("ls")
+    .summary("list the runs")
+    .description("Lists the runs of the library, newest first.");
+  runs(list, async (cli) => {
+    const { runs: found, unreadable } = await summarizeLibrary();
+    for (const { name, why } of unreadable) say(`${name} cannot be read: ${why}`);
+    if (cli.json) return printJson({ runs: found });
+    if (found.length === 0) return print(`no runs yet in ${runsFolder()}: \`hone demo\` makes one`);
+    const rows = found.map((run) => [
+      run.name,
+      run.model,
+      run.method,
+      `${run.step}/${run.total_steps}`,
+      run.reward?.toFixed(3) ?? "–",
+      run.best === null ? "–" : `${run.best.value.toFixed(3)} at ${run.best.step}`,
+      run.created.slice(0, 16).replace("T", " "),
+    ]);
+    print(textTable([["run", "model", "method", "steps", "reward", "best validation", "begun"], ...rows]));
+  });
+
+  const show = program
+    .command("show")
+    .summary("show one run: curves, checkpoints, alarms, answers")
+    .description("Shows a run from its folder. With --step: its answers of that step. With --board: before and after.")
+    .argument("<run>", "name or folder of a run")
+    .option("--step <number>", "answers of one training step", wholeNumber(1))
+    .option("--board <id>", "answers to one held-out board, at every measured checkpoint");
+  runs(show, async (cli, flags, [reference]) => {
+    const path = requireRun(reference);
+    if (flags["step"] !== undefined) return showRollouts(cli.json, new RunFolder(path), flags["step"] as number);
+    if (typeof flags["board"] === "string") return showBoard(cli.json, new RunFolder(path), flags["board"]);
+    const details = await describeRun(path);
+    if (cli.json) printJson(details);
+    else print(detailsText(details));
+  });
+}
+
+function detailsText(run: RunDetails): string {
+  const { config, metrics } = run;
+  const curve = (label: string, name: string, digits: number): string[] => {
+    const values = metrics.map((row) => row[name]).filter((value) => value !== undefined);
+    if (values.length === 0) return [];
+    const [first, last] = [values[0], values[values.length - 1]];
+    return [`${label.padEnd(22)}${sparkline(values, curveWidth)}  ${first.toFixed(digits)} → ${last.toFixed(digits)}`];
+  };
+  const alarms = run.events.filter(({ kind }) => kind === "alarm");
+  return [
+    paint("bold", run.name),
+    `${config.method.toUpperCase()}, ${config.finetuning_type}, ${config.model} on ${config.task}, seed ${config.seed}`,
+    `step ${run.step} of ${run.total_steps}, begun ${run.created}`,
+    "",
+    ...curve("reward", "reward", 3),
+    ...curve("validation reward", "eval_reward", 3),
+    ...curve("response length", "completions/mean_length", 1),
+    ...curve("legal moves", "outcomes/legal", 3),
+    ...curve("entropy", "entropy", 3),
+    ...curve("groups without signal", "frac_reward_zero_std", 2),
+    "",
+    `checkpoints: ${run.checkpoints.join(", ") || "none yet"}${run.best === null ? "" : ` (best: ${run.best.step})`}`,
+    ...alarms.map(({ step, message }) => paint("yellow", `! step ${step}: ${message}`)),
+    ...(existsSync(join(run.path, "report.html")) ? [`report: ${join(run.path, "report.html")}`] : []),
+    `folder: ${run.path}`,
+  ].join("\n");
+}
+
+function showRollouts(json: boolean, folder: RunFolder, step: number): void {
+  const path = folder.rolloutFile(step);
+  if (!existsSync(path)) {
+    throw new HoneError("no-rollouts", `the run ${folder.name} has no rollouts of step ${step}`, {
+      fix: "choose a step that was done, in a run with log_completions true",
+    });
+  }
+  const lines = readJsonLines(path).rows.map((row): RolloutLine => rolloutLineSchema.parse(row));
+  if (json) return printJson({ step, rollouts: lines });
+  for (const [prompt, answers] of Map.groupBy(lines, (line) => line.prompt_index)) {
+    print(paint("bold", `prompt ${prompt}: ${answers[0].row_id}`));
+    print(paint("dim", answers[0].prompt));
+    for (const line of answers) {
+      const why = line.failure === null ? "" : ` (${line.failure})`;
+      print(`  ${line.reward.toFixed(2)}${why}, advantage ${line.advantage.toFixed(2)}: ${line.completion}`);
+    }
+  }
+}
+
+function showBoard(json: boolean, folder: RunFolder, board: string): void {
+  const pattern = /^(\d+)-held-out\.json$/;
+  const files = readdirSync(folder.file("evaluations")).filter((name) => pattern.test(name));
+  const found = files.flatMap((name): { step: number; item: EvalItem }[] => {
+    const { items } = evaluationSchema.parse(JSON.parse(readFileSync(join(folder.file("evaluations"), name), "utf8")));
+    const step = Number(pattern.exec(name)?.[1]);
+    return items.filter(({ row_id }) => row_id === board).map((item) => ({ step, item }));
+  });
+  if (found.length === 0) {
+    throw new HoneError("no-such-board", `no held-out evaluation of ${folder.name} has a board ${board}`, {
+      fix: "a demo run measures the held-out boards; their ids stand in eval/*-held-out.json",
+    });
+  }
+  found.sort((a, b) => a.step - b.step);
+  if (json) return printJson({ board, answers: found.map(({ step, item }) => ({ step, ...item })) });
+  for (const { step, item } of found) {
+    print(`step ${step}, ${item.pass}: reward ${item.reward}${item.failure === null ? "" : ` (${item.failure})`}`);
+    print(`  ${item.text.trim()}`);
+  }
+}

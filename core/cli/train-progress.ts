@@ -1,0 +1,147 @@
+/** A training run as it goes, for a terminal: a small panel that is redrawn, or plain lines where there is none. */
+
+import type { MetricsRow } from "../contract/run.ts";
+import { formatCount, formatSeconds } from "../contract/units.ts";
+import type { TrainEvent } from "../train/events.ts";
+import { paint, say, sparkline } from "./terminal.ts";
+
+const lineWidth = 24;
+const barWidth = 28;
+
+export class TrainProgress {
+  readonly #live: boolean;
+  readonly #rows: MetricsRow[] = [];
+  #evaluation = "";
+  #phase = "";
+  #secondsLeft: number | undefined;
+  #total = 0;
+  #drawn = 0;
+
+  constructor(live = process.stderr.isTTY) {
+    this.#live = live;
+  }
+
+  readonly listen = (event: TrainEvent): void => {
+    switch (event.type) {
+      case "phase":
+        this.#phase = event.phase;
+        this.#draw();
+        break;
+      case "step":
+        this.#rows.push(event.row);
+        this.#total = event.totalSteps;
+        this.#secondsLeft = event.secondsLeft;
+        if (this.#live) this.#draw();
+        else if (this.#isDue(event.row.step)) say(this.#plainLine(event.row));
+        break;
+      case "evaluation": {
+        const reward = event.metrics["eval_reward"];
+        if (reward === undefined) break;
+        this.#evaluation = `validation ${reward.toFixed(3)} at step ${event.step}${event.best ? ", the best so far" : ""}`;
+        if (!this.#live) say(this.#evaluation);
+        break;
+      }
+      case "checkpoint":
+        if (!this.#live) say(`checkpoint ${event.path}`);
+        break;
+      case "alarm":
+        this.#say(paint("yellow", `! step ${event.alarm.step}: ${event.alarm.message}`, process.stderr));
+        this.#say(`  → ${event.alarm.action}`);
+        break;
+      case "note":
+        this.#say(event.message);
+        break;
+    }
+  };
+
+  /** Leaves the last panel standing, so that what follows begins below it. */
+  end(): void {
+    this.#phase = "";
+    this.#draw();
+    this.#drawn = 0;
+  }
+
+  /** About forty lines for a whole run. */
+  #isDue(step: number): boolean {
+    const every = Math.max(1, Math.round(this.#total / 40));
+    return step === 1 || step % every === 0 || step === this.#total;
+  }
+
+  #plainLine(row: MetricsRow): string {
+    const parts = [
+      `step ${row.step}/${this.#total}`,
+      ...quantities(row).map(([label, value]) => `${label} ${value}`),
+      `${formatCount(row["tokens_per_second"])} tok/s`,
+      ...(this.#secondsLeft === undefined ? [] : [`${formatSeconds(this.#secondsLeft)} left`]),
+    ];
+    return parts.join("  ");
+  }
+
+  /** A remark that stays, above the panel. */
+  #say(text: string): void {
+    this.#erase();
+    say(text);
+    this.#draw();
+  }
+
+  #erase(): void {
+    if (this.#drawn === 0) return;
+    process.stderr.write(`\u001b[${this.#drawn}A\u001b[J`);
+    this.#drawn = 0;
+  }
+
+  #draw(): void {
+    if (!this.#live) return;
+    const lines = this.#panel();
+    this.#erase();
+    if (lines.length === 0) return;
+    const width = process.stderr.columns || 80;
+    process.stderr.write(lines.map((line) => cutVisible(line, width - 1) + "\n").join(""));
+    this.#drawn = lines.length;
+  }
+
+  #panel(): string[] {
+    const last = this.#rows[this.#rows.length - 1];
+    if (last === undefined) return this.#phase === "" ? [] : [paint("dim", `${this.#phase} …`, process.stderr)];
+    const share = last.step / this.#total;
+    const full = Math.round(barWidth * share);
+    const left = this.#secondsLeft === undefined ? "" : `${formatSeconds(this.#secondsLeft)} left`;
+    const bar =
+      paint("cyan", "━".repeat(full), process.stderr) + paint("dim", "━".repeat(barWidth - full), process.stderr);
+    const lines = [`step ${last.step}/${this.#total}  ${bar}  ${Math.floor(100 * share)} %  ${left}`];
+    for (const [label, value, name] of quantities(last)) {
+      const history = this.#rows.map((row) => row[name]).filter((one) => one !== undefined);
+      lines.push(`${label.padEnd(8)} ${value.padStart(8)}  ${sparkline(history, lineWidth)}`);
+    }
+    const speed = `${formatCount(last["tokens_per_second"])} tok/s`;
+    lines.push(
+      [speed, this.#evaluation, paint("dim", this.#phase, process.stderr)].filter((part) => part !== "").join(" · "),
+    );
+    return lines;
+  }
+}
+
+/** Label, value and metric name of what is worth a line. */
+function quantities(row: MetricsRow): [string, string, string][] {
+  const all: [string, string, (value: number) => string][] = [
+    ["reward", "reward", (value) => value.toFixed(3)],
+    ["length", "completions/mean_length", (value) => value.toFixed(1)],
+    ["legal", "outcomes/legal", (value) => `${(100 * value).toFixed(0)} %`],
+    ["entropy", "entropy", (value) => value.toFixed(3)],
+  ];
+  return all.flatMap(([label, name, format]) => (row[name] === undefined ? [] : [[label, format(row[name]), name]]));
+}
+
+/** Cuts a line to a number of visible characters; colour codes take no room. */
+export function cutVisible(line: string, width: number): string {
+  let visible = 0;
+  let out = "";
+  for (const part of line.split(/(\u001b\[[0-9;]*m)/)) {
+    if (part.startsWith("\u001b[")) out += part;
+    else {
+      out += part.slice(0, Math.max(0, width - visible));
+      visible += part.length;
+    }
+  }
+  return out;
+}

@@ -1,0 +1,152 @@
+/** What the command line prints with `--json`: one document per command, in these shapes. */
+
+import { z } from "zod";
+import { runConfigSchema } from "./config.ts";
+import { evalReportSchema } from "./eval.ts";
+import { checkpointLineSchema, metricsRowSchema, runEventSchema } from "./run.ts";
+
+const count = z.number().int().min(0);
+
+/** On stderr when a command fails. */
+export const errorOutputSchema = z.object({
+  error: z.object({ code: z.string(), message: z.string(), fix: z.string().nullable() }),
+});
+
+/** `hone score`. Index t of `logprobs` and `entropy` is about token t + 1 given all before it, so both are one shorter. */
+export const scoreOutputSchema = z.object({
+  tokens: z.array(count),
+  logprobs: z.array(z.number()),
+  entropy: z.array(z.number()),
+});
+export type ScoreOutput = z.infer<typeof scoreOutputSchema>;
+
+/** `hone eval`. */
+export const evalOutputSchema = evalReportSchema;
+
+/** `hone template render`. `trained` marks the tokens that a loss would use. */
+export const renderOutputSchema = z.object({
+  text: z.string(),
+  ids: z.array(count),
+  trained: z.array(z.boolean()),
+});
+
+/** `hone template parse`. */
+export const parseOutputSchema = z.object({
+  content: z.string(),
+  reasoning: z.string(),
+  tool_calls: z.array(z.object({ name: z.string(), arguments: z.record(z.string(), z.unknown()) })),
+  problems: z.array(z.object({ code: z.string(), message: z.string() })),
+});
+
+/** `hone demo`. */
+export const demoOutputSchema = z.object({
+  before: evalReportSchema,
+  after: evalReportSchema,
+  train: z.object({
+    steps: count,
+    rollouts: count,
+    tokens: count,
+    seconds: z.number(),
+    peak_rss_bytes: count,
+  }),
+  /** Path of the run folder. */
+  run: z.string(),
+  /** Path of the report page. */
+  report: z.string(),
+});
+export type DemoOutput = z.infer<typeof demoOutputSchema>;
+
+/** `hone train` and `hone resume`. */
+export const trainOutputSchema = z.object({
+  run: z.string(),
+  finished: z.boolean(),
+  steps: count,
+  rollouts: count,
+  tokens: count,
+  seconds: z.number(),
+  peak_rss_bytes: count,
+  best: z.object({ step: count, metric: z.string(), value: z.number() }).nullable(),
+});
+
+/** `hone train --dry-run`. */
+export const runPlanSchema = z.object({
+  config: runConfigSchema,
+  model: z.object({
+    name: z.string(),
+    architecture: z.string(),
+    parameters: count,
+    trainable_parameters: count,
+    dtype: z.string(),
+  }),
+  rows: z.object({ train: count, validation: count, held_out: count }),
+  steps: count,
+  epochs: z.number(),
+  answers_per_step: count,
+  optimizer_steps: count,
+  /** Prompts once, and answers: as long as they are now, and at their limit. */
+  tokens_per_step: z.object({ now: count, most: count }),
+  /** Engine memory at the highest point, by use. */
+  memory_bytes: z.record(z.string(), z.number()),
+  disk_bytes: z.number(),
+  disk_free_bytes: z.number(),
+  /** From a short measurement on this machine, with answers as long as they are now. */
+  seconds: z.object({ per_step: z.number(), total: z.number() }),
+  notes: z.array(z.string()),
+});
+export type RunPlan = z.infer<typeof runPlanSchema>;
+
+/** `hone ls`: one entry per run, newest first. */
+export const runSummarySchema = z.object({
+  name: z.string(),
+  path: z.string(),
+  created: z.string(),
+  task: z.string(),
+  model: z.string(),
+  method: z.string(),
+  finetuning_type: z.string(),
+  step: count,
+  total_steps: count,
+  reward: z.number().nullable(),
+  best: z.object({ step: count, value: z.number() }).nullable(),
+  checkpoints: z.array(count),
+});
+export type RunSummary = z.infer<typeof runSummarySchema>;
+export const listOutputSchema = z.object({ runs: z.array(runSummarySchema) });
+
+/** `hone show`. */
+export const showOutputSchema = runSummarySchema.extend({
+  config: runConfigSchema,
+  metrics: z.array(metricsRowSchema),
+  checkpoint_index: z.array(checkpointLineSchema),
+  events: z.array(runEventSchema),
+});
+
+/** `hone chat` with a message on stdin or `--prompt`. */
+export const chatOutputSchema = z.object({
+  content: z.string(),
+  reasoning: z.string(),
+  tool_calls: parseOutputSchema.shape.tool_calls,
+  finish_reason: z.enum(["stop", "length", "tool_calls"]),
+  usage: z.object({ prompt_tokens: count, completion_tokens: count, total_tokens: count }),
+});
+
+/** `hone devices`. */
+export const devicesOutputSchema = z.object({
+  devices: z.array(
+    z.object({
+      name: z.string(),
+      kind: z.enum(["cpu", "gpu"]),
+      memory_total: z.number(),
+      memory_free: z.number(),
+      threads: count,
+      simd: z.string(),
+      note: z.string(),
+    }),
+  ),
+});
+
+/** `hone bench`. */
+export const benchOutputSchema = z.object({
+  machine: z.record(z.string(), z.unknown()),
+  results: z.array(z.object({ name: z.string(), value: z.number(), unit: z.string(), higher_is_better: z.boolean() })),
+});

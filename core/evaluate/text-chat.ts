@@ -1,0 +1,79 @@
+/** A model's own tokenizer and chat template as the chat of a policy. */
+
+import { readFileSync, existsSync } from "node:fs";
+import { HoneError } from "../contract/errors.ts";
+import type { EngineStopReason } from "../engine/types.ts";
+import type { Message, ToolDefinition } from "../tasks/task.ts";
+import { openChat, type Chat as TextLayer } from "../text/chat.ts";
+import { openTokenizer, type OpenTokenizerOptions } from "../text/open-tokenizer.ts";
+import type { Chat } from "./policy.ts";
+
+export interface TextChatOptions extends OpenTokenizerOptions {
+  /** `chatml`, or a file with a Jinja template, instead of the model's own. */
+  template?: string;
+  /** Absent: as the template does by itself. */
+  thinking?: boolean;
+}
+
+/** Longest tail of a prompt, in tokens, in which an opened `<think>` is looked for. */
+const thinkTail = 8;
+
+export class TextChat implements Chat {
+  readonly text: TextLayer;
+  readonly stopIds: readonly number[];
+  readonly #thinking: boolean | undefined;
+
+  constructor(text: TextLayer, thinking?: boolean) {
+    this.text = text;
+    this.stopIds = text.stopIds;
+    this.#thinking = thinking;
+  }
+
+  renderPrompt(messages: readonly Message[], tools: readonly ToolDefinition[]): Int32Array {
+    const { ids } = this.text.render({
+      messages,
+      tools,
+      addGenerationPrompt: true,
+      loss: "none",
+      ...(this.#thinking !== undefined && { thinking: this.#thinking }),
+    });
+    return Int32Array.from(ids);
+  }
+
+  readAnswer(
+    promptTokens: Int32Array,
+    tokens: Int32Array,
+    tools: readonly ToolDefinition[],
+    stopReason: EngineStopReason,
+  ) {
+    const text = this.text.answerText(tokens);
+    const thinkingOpen = this.decode(promptTokens.slice(-thinkTail)).trimEnd().endsWith("<think>");
+    return { text, parsed: this.text.parse(text, tools, { stopReason, thinkingOpen }) };
+  }
+
+  decode(tokens: Int32Array): string {
+    return this.text.tokenizer.decode(tokens, { continues: true });
+  }
+
+  /** Files that make a folder with trained weights usable by other software. */
+  files(): Record<string, string> {
+    const files = this.text.tokenizer.files();
+    return { ...files, "chat_template.jinja": this.text.template };
+  }
+}
+
+/** Opens tokenizer and chat template of a model folder or .gguf file. */
+export async function openTextChat(path: string, options: TextChatOptions = {}): Promise<TextChat> {
+  const { template, thinking, ...tokenizerOptions } = options;
+  const tokenizer = await openTokenizer(path, tokenizerOptions);
+  const text = openChat(tokenizer, template === undefined ? {} : { template: readTemplate(template) });
+  return new TextChat(text, thinking);
+}
+
+function readTemplate(template: string): string {
+  if (template === "chatml") return template;
+  if (existsSync(template)) return readFileSync(template, "utf8");
+  throw new HoneError("no-such-file", `there is no chat template at ${template}`, {
+    fix: "give `chatml`, or a file with a Jinja template",
+  });
+}
