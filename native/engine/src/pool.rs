@@ -8,26 +8,32 @@
 use std::any::Any;
 use std::cell::UnsafeCell;
 use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::*};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
 
 type Job = *const (dyn Fn(usize) + Sync);
 
 struct Shared {
-    epoch: AtomicUsize,
+    /// Epoch in the high half; then `OPEN` while workers may join it, and how many are in it.
+    state: AtomicU64,
     job: UnsafeCell<Option<Job>>,
     total: AtomicUsize,
     next: AtomicUsize,
-    /// Workers that have not finished the current epoch.
-    busy: AtomicUsize,
     sleepers: Mutex<usize>,
     wake: Condvar,
     stop: AtomicBool,
     panic: Mutex<Option<Box<dyn Any + Send>>>,
 }
 
-// SAFETY: `job` is written only by `run` while no worker is in an epoch, and read only after the epoch counter is published.
+const OPEN: u64 = 1 << 31;
+const IN_IT: u64 = OPEN - 1;
+
+fn epoch(state: u64) -> u64 {
+    state >> 32
+}
+
+// SAFETY: `job` is written only by `run`, while the epoch is closed and empty, and read only by those who joined an open one.
 unsafe impl Sync for Shared {}
 // SAFETY: as above; the raw pointer is only dereferenced between publication and the end of `run`.
 unsafe impl Send for Shared {}
@@ -44,11 +50,10 @@ impl Pool {
     /// `threads` counts the caller: 1 means no worker.
     pub fn new(threads: usize) -> Self {
         let shared = Arc::new(Shared {
-            epoch: AtomicUsize::new(0),
+            state: AtomicU64::new(0),
             job: UnsafeCell::new(None),
             total: AtomicUsize::new(0),
             next: AtomicUsize::new(0),
-            busy: AtomicUsize::new(0),
             sleepers: Mutex::new(0),
             wake: Condvar::new(),
             stop: AtomicBool::new(false),
@@ -78,18 +83,20 @@ impl Pool {
         let _one_at_a_time = self.running.lock().unwrap_or_else(|e| e.into_inner());
         let s = &*self.shared;
         let job: &(dyn Fn(usize) + Sync) = &f;
-        // SAFETY: the lifetime is erased, but this function does not return before every worker left the epoch.
+        // SAFETY: the lifetime is erased, but this function returns only when nobody is in the epoch and nobody can join it.
         unsafe { *s.job.get() = Some(std::mem::transmute::<&(dyn Fn(usize) + Sync), Job>(job)) };
         s.total.store(total, Relaxed);
         s.next.store(0, Relaxed);
-        s.busy.store(self.workers.len(), Relaxed);
-        s.epoch.fetch_add(1, SeqCst);
+        let now = epoch(s.state.load(Relaxed)) + 1;
+        s.state.store(now << 32 | OPEN, SeqCst);
         if *s.sleepers.lock().unwrap_or_else(|e| e.into_inner()) > 0 {
             s.wake.notify_all();
         }
         work(s, job);
+        // A worker that the system has not let run yet is not waited for: it finds the epoch closed.
+        s.state.fetch_and(!OPEN, AcqRel);
         let mut spins = 0;
-        while s.busy.load(Acquire) > 0 {
+        while s.state.load(Acquire) & IN_IT > 0 {
             spins += 1;
             if spins < SPINS {
                 std::hint::spin_loop();
@@ -129,29 +136,39 @@ fn worker(s: &Shared) {
     let mut seen = 0;
     loop {
         let mut spins = 0;
-        while s.epoch.load(Acquire) == seen {
+        let mut state = s.state.load(Acquire);
+        while epoch(state) == seen {
             if s.stop.load(Relaxed) {
                 return;
             }
             spins += 1;
             if spins < SPINS {
                 std::hint::spin_loop();
-                continue;
+            } else {
+                let mut sleepers = s.sleepers.lock().unwrap_or_else(|e| e.into_inner());
+                *sleepers += 1;
+                while epoch(s.state.load(SeqCst)) == seen && !s.stop.load(SeqCst) {
+                    sleepers = s.wake.wait(sleepers).unwrap_or_else(|e| e.into_inner());
+                }
+                *sleepers -= 1;
             }
-            let mut sleepers = s.sleepers.lock().unwrap_or_else(|e| e.into_inner());
-            *sleepers += 1;
-            while s.epoch.load(SeqCst) == seen && !s.stop.load(SeqCst) {
-                sleepers = s.wake.wait(sleepers).unwrap_or_else(|e| e.into_inner());
+            state = s.state.load(Acquire);
+        }
+        seen = epoch(state);
+        while state & OPEN != 0 && epoch(state) == seen {
+            match s.state.compare_exchange_weak(state, state + 1, AcqRel, Acquire) {
+                Ok(_) => {
+                    // SAFETY: joined while open: `run` published the job before and waits for this worker to leave.
+                    if let Some(job) = unsafe { *s.job.get() } {
+                        // SAFETY: as above, the closure outlives this epoch.
+                        work(s, unsafe { &*job });
+                    }
+                    s.state.fetch_sub(1, AcqRel);
+                    break;
+                }
+                Err(now) => state = now,
             }
-            *sleepers -= 1;
         }
-        seen = s.epoch.load(Acquire);
-        // SAFETY: published by `run` before the epoch; `run` waits for `busy` to reach 0 before it returns.
-        if let Some(job) = unsafe { *s.job.get() } {
-            // SAFETY: as above, the closure outlives this epoch.
-            work(s, unsafe { &*job });
-        }
-        s.busy.fetch_sub(1, Release);
     }
 }
 
