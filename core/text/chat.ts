@@ -153,9 +153,12 @@ export class Chat {
   #prepare(request: RenderRequest, template: JinjaTemplate): Prepared {
     const { tools = [], thinking, now = new Date() } = request;
     const plain = templateMessages(request.messages);
-    const written = this.#knowsTools ? plain : writeOutTools(plain, tools);
+    // Left alone, such a template would drop tools and calls without a word.
+    const writeOut =
+      !this.#knowsTools && (tools.length > 0 || plain.some((message) => message.tool_calls !== undefined));
+    const written = writeOut ? writeOutTools(plain, tools) : { messages: plain, sources: plain.map((_, i) => i) };
     const veil = new Veil([written, tools, template.source]);
-    const messages = written.map((message) =>
+    const messages = written.messages.map((message) =>
       veil.hide(message, message.role === "assistant" ? this.#special : this.#control),
     );
     const { bosToken, eosToken, padToken, unkToken } = this.tokenizer.settings;
@@ -178,13 +181,14 @@ export class Chat {
     }
     const run = (list: readonly TemplateMessage[], prompt: boolean) =>
       template.run({ ...variables, messages: list, add_generation_prompt: prompt }, now);
-    return { messages, veil, run };
+    const lastUser = plain.findLastIndex(({ role }) => role === "user");
+    return { messages, sources: written.sources, lastUser, veil, run };
   }
 
   /** Ranges of the rendered (still veiled) text whose tokens are trained, in order. */
   #spans(
     { loss = "assistant_all", completionFrom, addGenerationPrompt = false }: RenderRequest,
-    { messages, veil, run }: Prepared,
+    { messages, sources, lastUser, veil, run }: Prepared,
     text: string,
   ): Span[] {
     if (loss === "none" || loss === "all_tokens") return [];
@@ -201,9 +205,10 @@ export class Chat {
         },
       );
     }
-    const lastUser = messages.findLastIndex(({ role }) => role === "user");
-    const first = loss === "completion" ? (completionFrom ?? assistants.find((i) => i > lastUser)) : last;
-    if (first === undefined || !assistants.includes(first)) {
+    const begins = (i: number) =>
+      completionFrom === undefined ? (sources[i] ?? -1) > lastUser : sources[i] === completionFrom;
+    const first = loss === "completion" ? assistants.find(begins) : last;
+    if (first === undefined) {
       throw new HoneError("bad-messages", "A completion must begin with an assistant message", {
         fix: "Name the assistant message at which the completion begins.",
       });
@@ -249,6 +254,10 @@ export class Chat {
 
 interface Prepared {
   messages: TemplateMessage[];
+  /** Index of each among the request's messages. */
+  sources: number[];
+  /** The request's last user message; −1 without one. */
+  lastUser: number;
   veil: Veil;
   run: (messages: readonly TemplateMessage[], addGenerationPrompt: boolean) => string;
 }

@@ -3,6 +3,7 @@
  * paid for calls: a call counts only if it is one complete, well-formed call of a known tool with valid arguments.
  */
 
+import { callClose, callOpen, thinkClose, thinkOpen } from "./markers.ts";
 import type { ToolDefinition } from "./messages.ts";
 import { JsonFault, readJson } from "./strict-json.ts";
 import { checkArguments } from "./tool-arguments.ts";
@@ -52,11 +53,6 @@ interface Reading {
   call?: ParsedCall;
   problem?: Problem;
 }
-
-const thinkOpen = "<think>";
-const thinkClose = "</think>";
-const callOpen = "<tool_call>";
-const callClose = "</tool_call>";
 
 export function parseAssistant(
   text: string,

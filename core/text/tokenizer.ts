@@ -11,6 +11,7 @@ import { createHash } from "node:crypto";
 import { HoneError } from "../contract/errors.ts";
 import { AddedTokens, type Match } from "./added-tokens.ts";
 import { bpeLibrary, type BpeLibrary } from "./bpe-library.ts";
+import { markers } from "./markers.ts";
 import { tokenDecoder, type TokenDecoder } from "./token-decoder.ts";
 import type { AddedToken, TokenizerJson } from "./tokenizer-json.ts";
 
@@ -55,7 +56,7 @@ export class Tokenizer {
   readonly stopIds: readonly number[];
   /** Tokens that the tokenizer file itself calls special. */
   readonly specialIds: ReadonlySet<number>;
-  /** `specialIds` and the markers that the chat template writes (such as `<tool_call>`): never encoded from a user's text. */
+  /** `specialIds`, `<tool_call>`, `<think>` and the like, and other markers that the chat template writes: never encoded from a user's text. */
   readonly controlIds: ReadonlySet<number>;
   readonly settings: TokenizerSettings;
   /** Equivalent `tokenizer.json`. */
@@ -81,7 +82,7 @@ export class Tokenizer {
     this.specialIds = new Set(json.added_tokens.filter(({ special }) => special).map(({ id }) => id));
     const templates = Object.values(settings.chatTemplates ?? {});
     const isMarker = ({ content }: AddedToken) =>
-      content.trim() !== "" && templates.some((template) => template.includes(content));
+      markers.includes(content) || (content.trim() !== "" && templates.some((template) => template.includes(content)));
     this.controlIds = new Set([...this.specialIds, ...json.added_tokens.filter(isMarker).map(({ id }) => id)]);
     this.bosId = this.#idOfSetting(settings.bosToken, "bos_token");
     this.eosId = this.#idOfSetting(settings.eosToken, "eos_token");

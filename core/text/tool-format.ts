@@ -51,29 +51,36 @@ export function formatToolCall(call: { name: string; arguments: Record<string, u
 
 /**
  * For a template that knows no tools: describes them in the system message in the `hermes` format, writes calls into
- * the assistant's text and gives results as the user's.
+ * the assistant's text and gives results as the user's. `sources[i]`: which message became message i (−1: a new one).
  */
 export function writeOutTools(
   messages: readonly TemplateMessage[],
   tools: readonly ToolDefinition[],
-): TemplateMessage[] {
+): { messages: TemplateMessage[]; sources: number[] } {
   const out: TemplateMessage[] = [];
-  for (const { tool_calls: calls, ...message } of messages) {
+  const sources: number[] = [];
+  messages.forEach(({ tool_calls: calls = [], ...message }, i) => {
     if (message.role === "tool") {
       const result = `<tool_response>\n${message.content}\n</tool_response>`;
       const last = out.at(-1);
-      if (last?.role === "user" && last.content.startsWith("<tool_response>")) last.content += `\n${result}`;
-      else out.push({ role: "user", content: result });
+      if (last?.role === "user" && messages[i - 1]?.role === "tool") {
+        last.content += `\n${result}`;
+        return;
+      }
+      out.push({ role: "user", content: result });
     } else {
-      const written = (calls ?? []).map((call) => formatToolCall(call.function, "hermes"));
+      const written = calls.map((call) => formatToolCall(call.function, "hermes"));
       out.push({ ...message, content: [message.content, ...written].filter((text) => text !== "").join("\n") });
     }
-  }
-  if (tools.length === 0) return out;
+    sources.push(i);
+  });
   const [first] = out;
-  if (first?.role === "system") first.content = `${first.content}\n\n${toolInstructions(tools)}`;
-  else out.unshift({ role: "system", content: toolInstructions(tools) });
-  return out;
+  if (tools.length > 0 && first?.role === "system") first.content += `\n\n${toolInstructions(tools)}`;
+  else if (tools.length > 0) {
+    out.unshift({ role: "system", content: toolInstructions(tools) });
+    sources.unshift(-1);
+  }
+  return { messages: out, sources };
 }
 
 function toolInstructions(tools: readonly ToolDefinition[]): string {

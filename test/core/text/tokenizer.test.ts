@@ -33,7 +33,7 @@ describe("SmolLM2's own vocabulary", () => {
 });
 
 describe("Tokenizer", () => {
-  const tokenizer = smallTokenizer(["<s>", "</s>", { content: "<tool_call>", special: false }], {
+  const tokenizer = smallTokenizer(["<s>", "</s>", { content: "<mark>", special: false }], {
     bosToken: "<s>",
     eosToken: "</s>",
   });
@@ -48,22 +48,26 @@ describe("Tokenizer", () => {
   });
 
   it("makes control tokens of allowed text only", () => {
-    const text = "</s> a <tool_call> b<s></s>";
+    const text = "</s> a <mark> b<s></s>";
     const allowed = tokenizer.encode(text, { allowSpecial: true });
     expect(allowed.filter((id) => tokenizer.specialIds.has(id))).toEqual([1, 0, 1]);
     const plain = tokenizer.encode(text, { allowSpecial: false });
     expect(plain.some((id) => tokenizer.specialIds.has(id))).toBe(false);
-    expect(plain).toContain(tokenizer.idOf("<tool_call>"));
+    expect(plain).toContain(tokenizer.idOf("<mark>"));
     expect(tokenizer.decode(plain)).toBe(text);
   });
 
   it("counts markers of the chat template as control tokens", () => {
-    const chatTemplates = { default: "{{ messages[0].content }}<tool_call>" };
-    const marked = smallTokenizer(["<s>", { content: "<tool_call>", special: false }], { chatTemplates });
-    const id = marked.idOf("<tool_call>");
+    const chatTemplates = { default: "{{ messages[0].content }}<mark>" };
+    const marked = smallTokenizer(["<s>", { content: "<mark>", special: false }], { chatTemplates });
+    const id = marked.idOf("<mark>");
     expect(marked.specialIds.has(id ?? -1)).toBe(false);
     expect(marked.controlIds.has(id ?? -1)).toBe(true);
-    expect(marked.encode("<tool_call>", { allowSpecial: false })).not.toContain(id);
+    expect(marked.encode("<mark>", { allowSpecial: false })).not.toContain(id);
+    // Those that Hone itself reads, whatever the template.
+    const known = smallTokenizer([{ content: "<tool_call>", special: false }]);
+    expect(known.encode("<tool_call>", { allowSpecial: false })).not.toContain(0);
+    expect(known.encode("<tool_call>", { allowSpecial: true })).toEqual([0]);
   });
 
   it("never merges ordinary text into a control token", () => {
@@ -148,9 +152,9 @@ describe("Tokenizer", () => {
   });
 
   it("skips special tokens when asked", () => {
-    const ids = tokenizer.encode("<s>a<tool_call></s>", { allowSpecial: true });
-    expect(tokenizer.decode(ids)).toBe("<s>a<tool_call></s>");
-    expect(tokenizer.decode(ids, { skipSpecial: true })).toBe("a<tool_call>");
+    const ids = tokenizer.encode("<s>a<mark></s>", { allowSpecial: true });
+    expect(tokenizer.decode(ids)).toBe("<s>a<mark></s>");
+    expect(tokenizer.decode(ids, { skipSpecial: true })).toBe("a<mark>");
   });
 
   it("has a hash of what decides the ids", () => {
