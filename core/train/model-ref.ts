@@ -2,8 +2,9 @@
 
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
+import type { RunConfig } from "../contract/config.ts";
 import { HoneError } from "../contract/errors.ts";
-import type { Engine, LoraOptions, Model, OpenOptions, OpenProgress } from "../engine/types.ts";
+import type { Engine, Model, OpenOptions, OpenProgress } from "../engine/types.ts";
 import { findRun } from "../store/library.ts";
 import { checkpointFolder, listCheckpoints, readTrainerState } from "./checkpoints.ts";
 import { RunFolder } from "./run-folder.ts";
@@ -94,14 +95,13 @@ function readAdapterConfig(folder: string): Record<string, unknown> {
   }
 }
 
-/** Rank, scale and modules of a PEFT adapter. Dropout is a matter of training and left out. */
-export function adapterOptions(folder: string, seed: number): LoraOptions {
-  const { r, lora_alpha, target_modules } = readAdapterConfig(folder);
-  if (typeof r !== "number" || typeof lora_alpha !== "number") {
+/** Rank, scale and dropout of a PEFT adapter. */
+export function adapterSettings(folder: string): Pick<RunConfig, "lora_r" | "lora_alpha" | "lora_dropout"> {
+  const { r, lora_alpha, lora_dropout = 0 } = readAdapterConfig(folder);
+  if (typeof r !== "number" || typeof lora_alpha !== "number" || typeof lora_dropout !== "number") {
     throw new HoneError("bad-model", `${join(folder, adapterConfigName)} lacks r or lora_alpha`);
   }
-  const modules = Array.isArray(target_modules) ? target_modules.map(String) : undefined;
-  return { r, lora_alpha, seed, ...(modules !== undefined && { target_modules: modules }) };
+  return { lora_r: r, lora_alpha, lora_dropout };
 }
 
 /** Opens a model for use, with its adapter if it has one. */
@@ -114,7 +114,6 @@ export async function openModel(
   const model = await engine.open(files.weights, options, onProgress);
   if (files.adapter !== undefined) {
     try {
-      await model.attachLora(adapterOptions(files.adapter, 0));
       await model.loadAdapter(files.adapter);
     } catch (error) {
       await model.close();

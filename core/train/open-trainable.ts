@@ -4,9 +4,9 @@ import { join } from "node:path";
 import type { RunConfig } from "../contract/config.ts";
 import { HoneError } from "../contract/errors.ts";
 import { formatBytes } from "../contract/units.ts";
-import type { Engine, Model, OpenProgress } from "../engine/types.ts";
+import type { Engine, LoraOptions, Model, OpenProgress } from "../engine/types.ts";
 import { optimizerStateName } from "./checkpoints.ts";
-import { adapterOptions, openModel, type ModelFiles } from "./model-ref.ts";
+import { adapterSettings, openModel, type ModelFiles } from "./model-ref.ts";
 import type { ReferenceForward } from "./update.ts";
 
 export async function openTrainable(
@@ -25,14 +25,15 @@ export async function openTrainable(
       fix: "use finetuning_type lora, or train the base model",
     });
   }
+  if (files.adapter !== undefined) refuseOtherAdapter(config, files.name, files.adapter);
   const isFull = config.finetuning_type === "full";
   const weights = isFull && checkpoint !== undefined ? checkpoint : files.weights;
   const model = await engine.open(weights, { ...options, trainable: isFull ? "full" : "none" }, onProgress);
   try {
     if (!isFull) {
-      await model.attachLora(loraOptions(config, files));
       const adapter = checkpoint ?? files.adapter;
-      if (adapter !== undefined) await model.loadAdapter(adapter);
+      if (adapter === undefined) await model.attachLora(newAdapter(config));
+      else await model.loadAdapter(adapter);
     }
     if (checkpoint !== undefined) await model.loadState(join(checkpoint, optimizerStateName));
     return model;
@@ -42,19 +43,7 @@ export async function openTrainable(
   }
 }
 
-function loraOptions(config: RunConfig, files: ModelFiles) {
-  if (files.adapter !== undefined) {
-    const given = adapterOptions(files.adapter, config.seed);
-    if (given.r !== config.lora_r || given.lora_alpha !== config.lora_alpha) {
-      throw new HoneError(
-        "bad-config",
-        `${files.name} has an adapter of rank ${given.r} and alpha ${given.lora_alpha}, ` +
-          `and the configuration asks for ${config.lora_r} and ${config.lora_alpha}`,
-        { fix: `set lora_r ${given.r} and lora_alpha ${given.lora_alpha}` },
-      );
-    }
-    return { ...given, lora_dropout: config.lora_dropout };
-  }
+function newAdapter(config: RunConfig): LoraOptions {
   return {
     r: config.lora_r,
     lora_alpha: config.lora_alpha,
@@ -62,6 +51,19 @@ function loraOptions(config: RunConfig, files: ModelFiles) {
     ...(config.lora_target_modules !== null && { target_modules: config.lora_target_modules }),
     seed: config.seed,
   };
+}
+
+/** A run that begins from an adapter trains that adapter on: it cannot have another shape. */
+function refuseOtherAdapter(config: RunConfig, name: string, folder: string): void {
+  const settings = adapterSettings(folder);
+  for (const option of ["lora_r", "lora_alpha", "lora_dropout"] as const) {
+    if (settings[option] === config[option]) continue;
+    throw new HoneError(
+      "bad-config",
+      `the adapter ${name} has ${option} ${settings[option]}, and the configuration asks for ${config[option]}`,
+      { fix: `set ${option} ${settings[option]}` },
+    );
+  }
 }
 
 /**
@@ -85,31 +87,36 @@ export async function openReference(
   return { forward: (batch, options) => copy.forward(batch, options), close: () => copy.close() };
 }
 
-/** Candidates for the tokens of one forward and backward pass, most first. */
-const microBatchTokens = [16384, 8192, 4096, 2048, 1024, 512, 256];
+/** Candidates for the tokens of one forward and backward pass, most first; beyond this many a processor gains nothing. */
+const microBatchTokens = [4096, 2048, 1024, 512, 256];
 /** Part of the free memory that training may plan with: the rest is the operating system's and our own. */
 const usableShare = 0.85;
+/** Activations that a pass may take when a smaller one would do. Bytes. */
+const comfortableActivations = 2e9;
 
 /**
- * Tokens of one pass: what the user said, or the most that fits. Throws `out-of-memory` with numbers when it cannot fit.
- * `freeBefore`: bytes that were free before the model was opened.
+ * Tokens of one pass: what the user said, or the most that is of use and fits comfortably, or else the least. Throws
+ * `out-of-memory` with numbers when that cannot fit. `freeBefore`: bytes that were free before the model was opened.
  */
 export async function chooseMicroBatchTokens(config: RunConfig, model: Model, freeBefore: number): Promise<number> {
   const limit = config.memory_limit ?? usableShare * freeBefore;
-  const needed = async (tokens: number) => (await model.estimateMemory({ tokens, targets: tokens })).total;
-  const candidates = config.micro_batch_tokens === null ? microBatchTokens : [config.micro_batch_tokens];
-  let least = 0;
-  for (const tokens of candidates) {
-    least = await needed(tokens);
-    if (least <= limit) return tokens;
+  const wanted = config.micro_batch_tokens;
+  const candidates = wanted === null ? microBatchTokens : [wanted];
+  let tokens = candidates[0];
+  let estimate = await model.estimateMemory({ tokens, targets: tokens });
+  for (const fewer of candidates.slice(1)) {
+    if (estimate.total <= limit && estimate.activations <= comfortableActivations) break;
+    tokens = fewer;
+    estimate = await model.estimateMemory({ tokens, targets: tokens });
   }
+  if (estimate.total <= limit) return tokens;
   throw new HoneError(
     "out-of-memory",
-    `training with ${candidates[candidates.length - 1]} tokens at a time needs about ${formatBytes(least)}, ` +
+    `training with ${tokens} tokens at a time needs about ${formatBytes(estimate.total)}, ` +
       `and ${formatBytes(limit)} may be used`,
     {
       fix:
-        config.micro_batch_tokens === null
+        wanted === null
           ? "train a LoRA adapter, use a smaller or quantised model, or free memory"
           : "lower micro_batch_tokens, or leave it out",
     },

@@ -297,6 +297,7 @@ export class TabularModel implements Model {
   }
 
   async loadAdapter(folder: string): Promise<void> {
+    this.options = { ...this.options, trainable: "lora" };
     this.adapter = new Map(
       JSON.parse(readFileSync(join(folder, "adapter_model.safetensors"), "utf8")) as [string, number[]][],
     );

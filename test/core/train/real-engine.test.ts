@@ -1,0 +1,225 @@
+/** The training loop on the native engine, with a model of a few thousand weights. */
+
+import { mkdtempSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { beforeAll, describe, expect, test } from "vitest";
+import type { RunConfigInput } from "../../../core/contract/config.ts";
+import { evaluationSchema } from "../../../core/contract/eval.ts";
+import { rolloutLineSchema } from "../../../core/contract/run.ts";
+import { Session } from "../../../core/app/session.ts";
+import { evaluateModel } from "../../../core/app/evaluate-model.ts";
+import { resumeRun, trainModel } from "../../../core/app/train-model.ts";
+import { sha256File } from "../../../core/files/manifest.ts";
+import { readJsonLines } from "../../../core/files/jsonl.ts";
+import { checkpointFolder } from "../../../core/train/checkpoints.ts";
+import type { TrainEvent } from "../../../core/train/events.ts";
+import { comparableMetrics } from "./toy-run.ts";
+import { tinyModel } from "./tiny-model.ts";
+
+let model: string;
+let session: Session;
+
+beforeAll(async () => {
+  model = await tinyModel();
+  session = await Session.open();
+});
+
+const settings: RunConfigInput = {
+  task: "tic-tac-toe",
+  finetuning_type: "full",
+  learning_rate: 1e-3,
+  prompts_per_step: 4,
+  num_generations: 4,
+  max_completion_length: 32,
+  max_steps: 6,
+  eval_steps: 3,
+  eval_size: 16,
+  save_steps: 2,
+  threads: 2,
+};
+
+function newFolder(): string {
+  return join(mkdtempSync(join(tmpdir(), "hone-real-")), "run");
+}
+
+const quiet = { command: ["test"], listen: () => undefined };
+
+async function train(extra: RunConfigInput = {}, onEvent?: (event: TrainEvent, stop: () => void) => void) {
+  const output_dir = newFolder();
+  const abort = new AbortController();
+  const listen = (event: TrainEvent) => onEvent?.(event, () => abort.abort());
+  const input = { ...settings, model, output_dir, ...extra };
+  await trainModel(session, input, { command: ["test"], listen, signal: abort.signal });
+  return output_dir;
+}
+
+/** Greedy answers of a model to a few boards, with their log-probs. */
+async function greedy(reference: string) {
+  const { items } = await evaluateModel(
+    session,
+    { model: reference, task: "tic-tac-toe", limit: 8, samples: 1, games: 0, maxTokens: 32 },
+    {},
+  );
+  return items.filter(({ pass }) => pass === "greedy").map(({ tokens, logprobs }) => ({ tokens, logprobs }));
+}
+
+describe("three steps with default objectives change the model (A2)", () => {
+  test.each<RunConfigInput>([
+    { method: "gspo", finetuning_type: "full" },
+    { method: "grpo", finetuning_type: "full" },
+    { method: "gspo", finetuning_type: "lora", learning_rate: 1e-2 },
+    { method: "grpo", finetuning_type: "lora", learning_rate: 1e-2, beta: 0.01 },
+  ])("%j", async (extra) => {
+    const output = await train({ ...extra, max_steps: 3 });
+    const rows = comparableMetrics(output);
+    for (const row of rows.slice(1)) {
+      expect(row.share_weights_changed).toBeGreaterThan(0.1);
+      expect(row.nonfinite_steps).toBe(0);
+      expect(row["sampling/sampling_logp_difference/mean"]).toBeLessThan(1e-4);
+    }
+    const [before, after] = [await greedy(model), await greedy(`${output}:last`)];
+    expect(after.map(({ logprobs }) => logprobs)).not.toEqual(before.map(({ logprobs }) => logprobs));
+  });
+
+  test("also with the documented learning rates, which are small", async () => {
+    for (const finetuning_type of ["full", "lora"] as const) {
+      const { learning_rate: _, ...rest } = settings;
+      const output_dir = newFolder();
+      await trainModel(
+        session,
+        { ...rest, model, finetuning_type, max_steps: 3, output_dir },
+        { ...quiet, signal: new AbortController().signal },
+      );
+      expect(await greedy(`${output_dir}:last`)).not.toEqual(await greedy(model));
+    }
+  });
+
+  test("both halves of an adapter change (A3)", async () => {
+    const output = await train({ finetuning_type: "lora", max_steps: 1, save_steps: 1, learning_rate: 1e-2 });
+    const more = await train({ finetuning_type: "lora", max_steps: 3, save_steps: 1, learning_rate: 1e-2 });
+    const tensors = (run: string, step: number) =>
+      readSafetensors(join(checkpointFolder(run, step), "adapter_model.safetensors"));
+    const [first, third] = [tensors(output, 1), tensors(more, 3)];
+    for (const half of ["lora_A", "lora_B"]) {
+      const names = [...first.keys()].filter((name) => name.includes(half));
+      expect(names.length).toBeGreaterThan(0);
+      for (const name of names)
+        expect(Buffer.compare(first.get(name) as Buffer, third.get(name) as Buffer), name).not.toBe(0);
+    }
+  });
+});
+
+function readSafetensors(path: string): Map<string, Buffer> {
+  const file = readFileSync(path);
+  const length = Number(file.readBigUInt64LE(0));
+  const header = JSON.parse(file.subarray(8, 8 + length).toString("utf8")) as Record<
+    string,
+    { data_offsets?: [number, number] }
+  >;
+  return new Map(
+    Object.entries(header).flatMap(([name, { data_offsets }]) =>
+      data_offsets === undefined
+        ? []
+        : [[name, file.subarray(8 + length + data_offsets[0], 8 + length + data_offsets[1])]],
+    ),
+  );
+}
+
+describe("the update", () => {
+  test("the first one has ratio 1, the second one not, and a narrower clip changes the gradient (A1)", async () => {
+    const rows = async (extra: RunConfigInput) =>
+      comparableMetrics(await train({ max_steps: 2, num_mini_batches: 1, ...extra }));
+    const once = await rows({ num_iterations: 1 });
+    expect(once[1]).toMatchObject({ ratio_mean: expect.closeTo(1, 4), "clip_ratio/region_mean": 0 });
+    const twice = await rows({ num_iterations: 2 });
+    expect(twice[1].ratio_std).toBeGreaterThan(1e-4);
+    expect(twice[1]["clip_ratio/region_mean"]).toBeGreaterThan(0);
+    const wide = await rows({ num_iterations: 2, epsilon: 5, epsilon_high: 5 });
+    expect(wide[1]["clip_ratio/region_mean"]).toBe(0);
+    expect(wide[1].grad_norm).not.toBe(twice[1].grad_norm);
+  });
+
+  test.each(["gspo", "grpo"] as const)("%s: one pass or many small ones, the same step (B1, B2)", async (method) => {
+    const rows = async (micro_batch_tokens: number) =>
+      comparableMetrics(await train({ method, max_steps: 2, micro_batch_tokens, entropy_coef: 0.01 }));
+    const [whole, parts] = [await rows(8192), await rows(160)];
+    for (const name of ["loss", "grad_norm", "entropy", "reward"]) {
+      expect(parts[1][name], name).toBeCloseTo(whole[1][name], 4);
+    }
+  });
+
+  test("at another temperature sampler and trainer agree, and the ratio begins at 1 (B10)", async () => {
+    const [, row] = comparableMetrics(await train({ max_steps: 1, temperature: 0.7, num_mini_batches: 1 }));
+    expect(row).toMatchObject({ "sampling/rescored": 1, ratio_mean: expect.closeTo(1, 4) });
+    expect(row["sampling/sampling_logp_difference/mean"]).toBeLessThan(1e-4);
+  });
+
+  test("what is trained ends with the end of the turn (A9)", async () => {
+    const output = await train({ max_steps: 1 });
+    const chat = await session.openChat({ name: "tiny", weights: model, text: model });
+    const lines = readJsonLines(join(output, "rollouts", "step_1.jsonl")).rows.map((row) =>
+      rolloutLineSchema.parse(row),
+    );
+    const ended = lines.filter((line) => line.stop_reason === "eos");
+    expect(ended.length).toBeGreaterThan(0);
+    for (const line of ended) expect(chat.stopIds).toContain(line.completion_ids.at(-1));
+    expect(new Set(lines.map((line) => line.reward)).size).toBeGreaterThan(1);
+  });
+});
+
+describe("resume on the engine (D2)", () => {
+  test.each<RunConfigInput>([
+    { finetuning_type: "full", entropy_coef: 0.01 },
+    { finetuning_type: "lora", learning_rate: 1e-2, lora_dropout: 0.1 },
+  ])("equals an unbroken run, bit for bit: %j", async (extra) => {
+    const whole = await train(extra);
+    const broken = await train(extra, (event, stop) => {
+      if (event.type === "phase" && event.phase === "sampling" && event.step === 4) stop();
+    });
+    expect(comparableMetrics(broken).at(-1)?.step).toBe(3);
+    await resumeRun(session, broken, {}, { ...quiet, signal: new AbortController().signal });
+    expect(comparableMetrics(broken)).toEqual(comparableMetrics(whole));
+    const tensors = extra.finetuning_type === "lora" ? "adapter_model.safetensors" : "model.safetensors";
+    for (const file of [tensors, "optimizer.safetensors"]) {
+      const hash = (run: string) => sha256File(join(checkpointFolder(run, 6), file));
+      expect(await hash(broken), file).toBe(await hash(whole));
+    }
+  });
+});
+
+describe("checkpoints on the engine", () => {
+  test.each(["full", "lora"] as const)(
+    "%s: a checkpoint opened again answers as the live model did (D8)",
+    async (finetuning_type) => {
+      const output = await train({ finetuning_type });
+      const live = evaluationSchema.parse(JSON.parse(readFileSync(join(output, "eval", "6-validation.json"), "utf8")));
+      const again = await evaluateModel(
+        session,
+        { model: `${output}:6`, task: "tic-tac-toe", split: "validation", seed: 42, greedy: false, games: 0 },
+        {},
+      );
+      const byRow = new Map(again.items.map((item) => [item.row_id, item]));
+      for (const item of live.items) {
+        expect(byRow.get(item.row_id)?.tokens).toEqual(item.tokens);
+        byRow.get(item.row_id)?.logprobs.forEach((logprob, i) => expect(logprob).toBeCloseTo(item.logprobs[i], 4));
+      }
+    },
+  );
+
+  test("a full checkpoint is a model folder of its own, and a run can begin from it", async () => {
+    const output = await train({ max_steps: 2 });
+    const folder = checkpointFolder(output, 2);
+    expect((await greedy(folder)).length).toBe(8);
+    const onwards = await train({ model: `${output}:2`, max_steps: 1 });
+    expect(comparableMetrics(onwards)).toHaveLength(2);
+  });
+});
+
+test("a run on the same seed and threads is the same, bit for bit (D5)", async () => {
+  const [first, second] = [await train(), await train()];
+  expect(comparableMetrics(second)).toEqual(comparableMetrics(first));
+  expect(await sha256File(join(checkpointFolder(second, 6), "model.safetensors"))).toBe(
+    await sha256File(join(checkpointFolder(first, 6), "model.safetensors")),
+  );
+});
