@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::ggml_types::{dtype_of, ggml_type, tensor_bytes};
+use super::gguf_cursor::{read_value, Cursor, Meta};
 use super::{shorten, Bytes, Dtype, TensorView};
 use crate::bail;
 use crate::error::Result;
@@ -14,8 +16,6 @@ use crate::error::Result;
 const MAX_RANK: u32 = 4;
 const DEFAULT_ALIGNMENT: u32 = 32;
 const MAX_ALIGNMENT: u32 = 1 << 20;
-/// Arrays may hold arrays; real files never do.
-const MAX_DEPTH: u32 = 4;
 /// Array elements `metadata_json` turns into JSON values at most: four vocabularies of a million entries.
 const MAX_JSON_ELEMENTS: u64 = 1 << 22;
 const AGAIN: &str = "Download or copy it again.";
@@ -27,20 +27,6 @@ pub struct GgufFile {
     version: u32,
     metadata: BTreeMap<String, Meta>,
     tensors: BTreeMap<String, Entry>,
-}
-
-/// A metadata value; strings and arrays stay in the file until asked for.
-#[derive(Clone, Copy)]
-enum Meta {
-    Unsigned(u64),
-    Signed(i64),
-    F32(f32),
-    F64(f64),
-    Bool(bool),
-    /// Byte range of the text.
-    Text(usize, usize),
-    /// Element type, element count, offset of the first element.
-    Array(u32, u64, usize),
 }
 
 struct Entry {
@@ -133,14 +119,14 @@ impl GgufFile {
                 shorten(name)
             );
         };
-        let Some((_, Some(dtype))) = ggml_type(entry.type_id) else {
+        let Some(dtype) = dtype_of(entry.type_id) else {
             bail!(
                 "unsupported-dtype",
                 "{}: tensor {} is stored as {}. Supported: {}. Choose another quantisation of this model, such as Q4_K_M \
                  or Q8_0.",
                 self.path.display(),
                 shorten(name),
-                type_label(entry.type_id),
+                ggml_type(entry.type_id).map_or("an unknown type", |t| t.0),
                 Dtype::ALL.map(Dtype::name).join(", ")
             );
         };
@@ -267,64 +253,6 @@ fn read_metadata(cursor: &mut Cursor, count: u64) -> Result<BTreeMap<String, Met
     Ok(metadata)
 }
 
-/// Reads one value and moves past it. Strings and arrays are checked but not copied; an array's elements are walked
-/// once, and since each takes at least a byte, the file's size bounds the work.
-fn read_value(cursor: &mut Cursor, type_id: u32, depth: u32) -> Result<Meta> {
-    const WHAT: &str = "a metadata value";
-    Ok(match type_id {
-        0 => Meta::Unsigned(cursor.take::<1>(WHAT)?[0] as u64),
-        1 => Meta::Signed(cursor.take::<1>(WHAT)?[0] as i8 as i64),
-        2 => Meta::Unsigned(u16::from_le_bytes(cursor.take(WHAT)?) as u64),
-        3 => Meta::Signed(i16::from_le_bytes(cursor.take(WHAT)?) as i64),
-        4 => Meta::Unsigned(cursor.u32(WHAT)? as u64),
-        5 => Meta::Signed(i32::from_le_bytes(cursor.take(WHAT)?) as i64),
-        6 => Meta::F32(f32::from_le_bytes(cursor.take(WHAT)?)),
-        7 => Meta::Bool(cursor.take::<1>(WHAT)?[0] != 0),
-        8 => {
-            let (start, end) = cursor.text_range(WHAT)?;
-            Meta::Text(start, end)
-        }
-        9 => {
-            let element = cursor.u32(WHAT)?;
-            let count = cursor.u64(WHAT)?;
-            let first = cursor.at;
-            match fixed_size(element) {
-                Some(size) => {
-                    let total = count.checked_mul(size).and_then(|n| usize::try_from(n).ok());
-                    cursor.skip(total, WHAT)?;
-                }
-                None if depth >= MAX_DEPTH => {
-                    bail!(
-                        "bad-header",
-                        "{} nests metadata arrays more than {MAX_DEPTH} deep. {AGAIN}",
-                        cursor.path.display()
-                    )
-                }
-                None => {
-                    for _ in 0..count {
-                        read_value(cursor, element, depth + 1)?;
-                    }
-                }
-            }
-            Meta::Array(element, count, first)
-        }
-        10 => Meta::Unsigned(cursor.u64(WHAT)?),
-        11 => Meta::Signed(i64::from_le_bytes(cursor.take(WHAT)?)),
-        12 => Meta::F64(f64::from_le_bytes(cursor.take(WHAT)?)),
-        other => bail!("bad-header", "{} holds metadata of unknown type {other}. {AGAIN}", cursor.path.display()),
-    })
-}
-
-fn fixed_size(type_id: u32) -> Option<u64> {
-    match type_id {
-        0 | 1 | 7 => Some(1),
-        2 | 3 => Some(2),
-        4..=6 => Some(4),
-        10..=12 => Some(8),
-        _ => None,
-    }
-}
-
 struct RawTensor {
     name: String,
     type_id: u32,
@@ -379,19 +307,14 @@ fn place_tensors(
     let mut tensors = BTreeMap::new();
     for RawTensor { name, type_id, shape, offset } in list {
         let label = shorten(&name);
-        let Some((block_len, block_bytes)) = ggml_block(type_id) else {
+        let Some((type_name, block_len, block_bytes)) = ggml_type(type_id) else {
             bail!(
                 "unsupported-dtype",
                 "{file}: tensor {label} has the unknown type {type_id}. Get another conversion of this model."
             );
         };
-        let size = tensor_bytes(&shape, block_len, block_bytes);
-        let Some(size) = size else {
-            bail!(
-                "wrong-shape",
-                "{file}: tensor {label} of type {} cannot have the shape {shape:?}. {AGAIN}",
-                type_label(type_id)
-            );
+        let Some(size) = tensor_bytes(&shape, block_len, block_bytes) else {
+            bail!("wrong-shape", "{file}: tensor {label} of type {type_name} cannot have the shape {shape:?}. {AGAIN}");
         };
         if offset % alignment as u64 != 0 {
             bail!("bad-header", "{file}: tensor {label} starts at {offset}, not a multiple of {alignment}. {AGAIN}");
@@ -430,143 +353,4 @@ fn place_tensors(
         bail!("oversized-file", "{file} holds {} bytes after its last tensor. {AGAIN}", file_len - at);
     }
     Ok(tensors)
-}
-
-fn tensor_bytes(shape: &[usize], block_len: usize, block_bytes: usize) -> Option<usize> {
-    let elements = shape.iter().try_fold(1usize, |n, &d| n.checked_mul(d))?;
-    if shape.last().copied().unwrap_or(1) % block_len != 0 {
-        return None;
-    }
-    (elements / block_len).checked_mul(block_bytes)
-}
-
-/// ggml's type numbers: name, and our storage type where we can read it.
-fn ggml_type(id: u32) -> Option<(&'static str, Option<Dtype>)> {
-    Some(match id {
-        0 => ("F32", Some(Dtype::F32)),
-        1 => ("F16", Some(Dtype::F16)),
-        2 => ("Q4_0", Some(Dtype::Q4_0)),
-        3 => ("Q4_1", Some(Dtype::Q4_1)),
-        6 => ("Q5_0", Some(Dtype::Q5_0)),
-        7 => ("Q5_1", Some(Dtype::Q5_1)),
-        8 => ("Q8_0", Some(Dtype::Q8_0)),
-        10 => ("Q2_K", Some(Dtype::Q2K)),
-        11 => ("Q3_K", Some(Dtype::Q3K)),
-        12 => ("Q4_K", Some(Dtype::Q4K)),
-        13 => ("Q5_K", Some(Dtype::Q5K)),
-        14 => ("Q6_K", Some(Dtype::Q6K)),
-        30 => ("BF16", Some(Dtype::BF16)),
-        9 => ("Q8_1", None),
-        15 => ("Q8_K", None),
-        16 => ("IQ2_XXS", None),
-        17 => ("IQ2_XS", None),
-        18 => ("IQ3_XXS", None),
-        19 => ("IQ1_S", None),
-        20 => ("IQ4_NL", None),
-        21 => ("IQ3_S", None),
-        22 => ("IQ2_S", None),
-        23 => ("IQ4_XS", None),
-        24 => ("I8", None),
-        25 => ("I16", None),
-        26 => ("I32", None),
-        27 => ("I64", None),
-        28 => ("F64", None),
-        29 => ("IQ1_M", None),
-        34 => ("TQ1_0", None),
-        35 => ("TQ2_0", None),
-        39 => ("MXFP4", None),
-        40 => ("NVFP4", None),
-        41 => ("Q1_0", None),
-        _ => return None,
-    })
-}
-
-fn type_label(id: u32) -> String {
-    ggml_type(id).map_or_else(|| format!("type {id}"), |(name, _)| name.to_string())
-}
-
-/// Block length and bytes of every known ggml type, ours or not: ranges are checked for all tensors.
-fn ggml_block(id: u32) -> Option<(usize, usize)> {
-    if let Some((_, Some(dtype))) = ggml_type(id) {
-        return Some((dtype.block_len(), dtype.block_bytes()));
-    }
-    Some(match id {
-        9 => (32, 40),
-        15 => (256, 292),
-        16 => (256, 66),
-        17 => (256, 74),
-        18 => (256, 98),
-        19 => (256, 50),
-        20 => (32, 18),
-        21 => (256, 110),
-        22 => (256, 82),
-        23 => (256, 136),
-        24 => (1, 1),
-        25 => (1, 2),
-        26 => (1, 4),
-        27 | 28 => (1, 8),
-        29 => (256, 56),
-        34 => (256, 54),
-        35 => (256, 66),
-        39 => (32, 17),
-        40 => (64, 36),
-        41 => (128, 18),
-        _ => return None,
-    })
-}
-
-/// A position in the file; every step is checked against its end.
-struct Cursor<'a> {
-    bytes: &'a [u8],
-    at: usize,
-    path: &'a Path,
-}
-
-impl Cursor<'_> {
-    fn skip(&mut self, len: Option<usize>, what: &str) -> Result<()> {
-        match len.and_then(|n| self.at.checked_add(n)).filter(|&end| end <= self.bytes.len()) {
-            Some(end) => {
-                self.at = end;
-                Ok(())
-            }
-            None => bail!(
-                "truncated-file",
-                "{} ends inside {what} (byte {} of {}), or claims an impossible length there. {AGAIN}",
-                self.path.display(),
-                self.at,
-                self.bytes.len()
-            ),
-        }
-    }
-
-    fn take<const N: usize>(&mut self, what: &str) -> Result<[u8; N]> {
-        let start = self.at;
-        self.skip(Some(N), what)?;
-        let mut out = [0; N];
-        out.copy_from_slice(&self.bytes[start..start + N]);
-        Ok(out)
-    }
-
-    fn u32(&mut self, what: &str) -> Result<u32> {
-        Ok(u32::from_le_bytes(self.take(what)?))
-    }
-
-    fn u64(&mut self, what: &str) -> Result<u64> {
-        Ok(u64::from_le_bytes(self.take(what)?))
-    }
-
-    fn text_range(&mut self, what: &str) -> Result<(usize, usize)> {
-        let len = self.u64(what)?;
-        let start = self.at;
-        self.skip(usize::try_from(len).ok(), what)?;
-        Ok((start, self.at))
-    }
-
-    fn name(&mut self, what: &str) -> Result<String> {
-        let (start, end) = self.text_range(what)?;
-        match std::str::from_utf8(&self.bytes[start..end]) {
-            Ok(name) => Ok(name.to_string()),
-            Err(_) => bail!("bad-header", "{}: {what} at byte {start} is not UTF-8. {AGAIN}", self.path.display()),
-        }
-    }
 }

@@ -6,8 +6,10 @@
 
 mod bytes;
 mod checkpoint;
+mod ggml_types;
 mod gguf;
 mod gguf_config;
+mod gguf_cursor;
 mod quant;
 mod safetensors;
 mod safetensors_write;
