@@ -31,7 +31,7 @@ export interface SpanRequest {
 
 /** One span for each assistant message: from the first generated character to the end of the end-of-turn token. Throws `HoneError` `inexact-mask`. */
 export function assistantSpans(request: SpanRequest): Span[] {
-  const { text, messages, assistants, tokens, endsTurn, run } = request;
+  const { text, messages, assistants, tokens, endsTurn, run, sentinel } = request;
   const noEnd = "the template writes no end-of-turn token after it";
   const spans: Span[] = [];
   for (const i of assistants) {
@@ -40,9 +40,13 @@ export function assistantSpans(request: SpanRequest): Span[] {
     const token = tokens.find(({ at, token: { id } }) => at >= start && endsTurn(id));
     if (token === undefined) throw inexact(i, messages, noEnd);
     const end = token.at + token.token.content.length;
-    // A token found behind the end of this message would be another message's.
-    const upToHere = attempt(() => run(messages.slice(0, i + 1), false));
-    if (upToHere !== undefined && text.startsWith(upToHere) && end > upToHere.length) throw inexact(i, messages, noEnd);
+    // A token found behind the beginning of what comes next would be another message's.
+    const next = messages[i + 1];
+    const other =
+      next === undefined
+        ? undefined
+        : attempt(() => run(exchange(messages, i + 1, { ...next, content: sentinel }), false));
+    if (other !== undefined && end > commonPrefix(text, other)) throw inexact(i, messages, noEnd);
     const previous = spans.at(-1);
     if (previous !== undefined && previous.end > start)
       throw inexact(i, messages, "it begins before the message before it ends");
@@ -52,18 +56,13 @@ export function assistantSpans(request: SpanRequest): Span[] {
 }
 
 function answerStart(request: SpanRequest, i: number, after: number): number {
-  const { text, messages, run } = request;
+  const { text, messages, run, sentinel } = request;
   const history = messages.slice(0, i);
   const prompt = attempt(() => run(history, true));
   if (prompt !== undefined && text.startsWith(prompt) && prompt.length >= after) return prompt.length;
 
   const without = attempt(() => run(history, false));
-  const changed = attempt(() =>
-    run(
-      messages.map((message, n) => (n === i ? swapped(message, request) : message)),
-      false,
-    ),
-  );
+  const changed = attempt(() => run(exchange(messages, i, { role: "assistant", content: sentinel }), false));
   if (prompt === undefined || without === undefined || changed === undefined) {
     throw inexact(i, messages, "the template refuses parts of the conversation");
   }
@@ -72,7 +71,8 @@ function answerStart(request: SpanRequest, i: number, after: number): number {
   const opening = generationPrompt(prompt, without, request);
   if (opening === "")
     throw inexact(i, messages, "the template rewrites what stands before it and has no generation prompt");
-  const whole = limit < opening.length ? -1 : text.lastIndexOf(opening, limit - opening.length);
+  // It may reach behind `limit`, when the message itself goes on as the generation prompt does.
+  const whole = limit === 0 ? -1 : text.lastIndexOf(opening, limit - 1);
   const begin = whole + opening.length;
   const turnEnds = request.tokens.some(({ at, token }) => at >= begin && at < limit && request.endsTurn(token.id));
   if (whole >= after && !turnEnds) return begin;
@@ -85,9 +85,8 @@ function answerStart(request: SpanRequest, i: number, after: number): number {
   throw inexact(i, messages, "the template rewrites what stands before it");
 }
 
-/** The same message with other words and nothing else. */
-function swapped(message: TemplateMessage, { sentinel }: SpanRequest): TemplateMessage {
-  return { role: message.role, content: sentinel };
+function exchange(messages: readonly TemplateMessage[], i: number, message: TemplateMessage): TemplateMessage[] {
+  return messages.map((other, n) => (n === i ? message : other));
 }
 
 /** What the generation prompt adds, beginning at the border of a token. */

@@ -192,6 +192,19 @@ describe("loss masks", () => {
     expect(prompt.thinkingOpen).toBe(true);
   });
 
+  it("does not take an earlier turn's beginning for a later one's", () => {
+    const template = [
+      "{{ messages | length }}",
+      "{% for m in messages %}{{ '<|im_start|>' + m.role }}",
+      "{% if m.reasoning_content %}{{ '<think>' + m.reasoning_content + '</think>' }}{% endif %}",
+      "{{ m.content + '<|im_end|>' }}{% endfor %}",
+      "{% if add_generation_prompt %}{{ '<|im_start|>assistant<think>' }}{% endif %}",
+    ].join("");
+    const messages = [user("Q1"), assistant("A1", { reasoning_content: "r" }), user("Q2"), assistant("A2")];
+    expect(marked(template, { messages, loss: "assistant_last" })).toMatch(/assistant\[\[A2<\|im_end\|>\]\]$/);
+    expect(marked(template, { messages })).toContain("assistant<think>[[r</think>A1<|im_end|>]]<|im_start|>");
+  });
+
   it("follows templates without a generation prompt, and with text behind the last turn", () => {
     const instruct =
       "{% for m in messages %}{{ '[INST] ' + m.content + ' [/INST]' if m.role == 'user' else ' ' + m.content + '<|endoftext|>' }}{% endfor %}";
@@ -213,10 +226,17 @@ describe("loss masks", () => {
     const lastOnly =
       "{% for m in messages %}{{ '<|im_start|>' + m.content }}{% if loop.last %}<|im_end|>{% endif %}{% endfor %}";
     expect(() => render(lastOnly, turns)).toThrow(code("inexact-mask"));
+    const missing =
+      "{% for m in messages %}{{ '<|im_start|>' + m.content }}{% if loop.last or m.role == 'user' %}<|im_end|>{% endif %}{% endfor %}";
+    expect(() => render(missing, [user("a"), assistant("b"), user("c")])).toThrow(code("inexact-mask"));
     // The number of messages stands in front of them, so no prompt is a prefix; and there is no generation prompt to look for.
     const counted = "{{ messages | length }}{% for m in messages %}{{ m.content + '<|im_end|>' }}{% endfor %}";
     expect(() => render(counted, turns)).toThrow(code("inexact-mask"));
     expect(openChat(chatTokenizer(counted)).render({ messages: turns, loss: "none" }).text).toContain("4a<|im_end|>");
+    // Here history has another beginning than the prompt; one common character is not enough.
+    const other =
+      "{{ messages | length }}{% for m in messages %}{{ '<' + m.content + '<|im_end|>' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant' }}{% endif %}";
+    expect(() => render(other, turns)).toThrow(code("inexact-mask"));
     const countedPrompt = `{{ messages | length }}${plainTemplate}`;
     expect(marked(countedPrompt, { messages: turns })).toContain("assistant\n[[b<|im_end|>]]\n");
   });
@@ -447,6 +467,9 @@ describe("a template that knows no tools", () => {
       tool_calls: [{ name: "choose_square", arguments: { square: 5 } }],
       problems: [],
     });
+    expect(chat.render({ messages: [user("Go"), { role: "tool", content: "x" }], tools: [tool] }).text).toContain(
+      "user\nGo<|im_end|>",
+    );
     expect(chat.render({ messages: [user("Go")], tools: [tool] }).text).toMatch(/^<\|im_start\|>system\nYou can call/);
     // Rendered calls and the parser agree.
     expect(chat.parse(call).tool_calls).toEqual([]);

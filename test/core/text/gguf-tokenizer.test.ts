@@ -3,6 +3,7 @@ import { bpeLibrary } from "../../../core/text/bpe-library.ts";
 import { fromByteChars } from "../../../core/text/byte-level.ts";
 import { ggufTokenizer } from "../../../core/text/gguf-tokenizer.ts";
 import { TextStream } from "../../../core/text/text-stream.ts";
+import { Tokenizer } from "../../../core/text/tokenizer.ts";
 import { textFixture } from "./fixtures.ts";
 import { smallTokenizer } from "./small-tokenizer.ts";
 
@@ -107,10 +108,16 @@ describe("SentencePiece vocabularies", () => {
     expect(tokenizer.decode(ids, { continues: true })).toBe(" board");
   });
 
-  it("gives a later part no prefix space", () => {
+  it("gives a later part no prefix space, whichever component adds it", () => {
     const tokenizer = ggufTokenizer(cases.prefix?.metadata ?? {}, "m.gguf");
-    const [first = [], second = []] = tokenizer.encodeParts(["the board", "free"]);
-    expect(tokenizer.decode([...first, ...second])).toBe("the boardfree");
-    expect(tokenizer.decode(second, { continues: true })).toBe("free");
+    const metaspace = { type: "Metaspace", replacement: "▁", prepend_scheme: "always", split: true };
+    const marked = new Tokenizer({ ...tokenizer.json, normalizer: null, pre_tokenizer: metaspace });
+    for (const each of [tokenizer, marked]) {
+      const [first = [], second = [], third = []] = each.encodeParts(["the board", "free", " squares"]);
+      expect(each.decode(first)).toBe("the board");
+      expect(each.decode(second, { continues: true })).toBe("free");
+      expect(each.decode(third, { continues: true })).toBe(" squares");
+      expect(each.encodeParts(["the board"])).toEqual([each.encode("the board", { allowSpecial: true })]);
+    }
   });
 });

@@ -3,8 +3,9 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openTokenizer } from "../../../core/text/open-tokenizer.ts";
-import { readTokenizerJson } from "../../../core/text/tokenizer-json.ts";
+import { addedToken, readTokenizerJson } from "../../../core/text/tokenizer-json.ts";
 import { Tokenizer } from "../../../core/text/tokenizer.ts";
+import { trainBpe } from "../../../core/text/train-bpe.ts";
 import { itWithShared } from "../../shared.ts";
 import { textFixture, type SmolLm2Golden } from "./fixtures.ts";
 import { readGgufMetadata } from "./read-gguf.ts";
@@ -71,16 +72,16 @@ describe("Tokenizer", () => {
   });
 
   it("never merges ordinary text into a control token", () => {
-    const { json } = smallTokenizer(["square"]);
-    const withMerges = readTokenizerJson(
-      {
-        ...json,
-        model: { ...json.model, merges: [...json.model.merges, ["squ", "are"], ["s", "quare"]], ignore_merges: true },
-      },
-      "test",
-    );
-    const ids = new Tokenizer(withMerges).encode("square square", { allowSpecial: false });
-    expect(ids).not.toContain(0);
+    const json = trainBpe(["square", "square"], { vocabSize: 300 });
+    const id = json.model.vocab.square ?? -1;
+    const added = { ...json, added_tokens: [addedToken(id, "square", true)] };
+    for (const ignore_merges of [false, true]) {
+      const merging = new Tokenizer({ ...added, model: { ...json.model, ignore_merges } });
+      expect(merging.encode("square", { allowSpecial: true })).toEqual([id]);
+      const plain = merging.encode("square", { allowSpecial: false });
+      expect(plain).not.toContain(id);
+      expect(merging.decode(plain)).toBe("square");
+    }
   });
 
   it("adds BOS and EOS only when asked and as configured", () => {
