@@ -56,6 +56,7 @@ export class Chat {
   readonly #added: AddedTokens;
   readonly #special: readonly string[];
   readonly #control: readonly string[];
+  readonly #switches = new Map<JinjaTemplate, readonly string[]>();
   #endOfTurn: AddedToken | null | undefined;
 
   /** Throws `HoneError` `no-chat-template`, `unknown-template`, `bad-template`. See `openChat`. */
@@ -78,7 +79,7 @@ export class Chat {
   }
 
   get hasThinkingSwitch(): boolean {
-    return thinkingSwitches.some((name) => this.#main.uses(name));
+    return this.#thinkingSwitches(this.#main).length > 0;
   }
 
   /** How this model writes tool calls. Throws `HoneError` `unsupported-tool-format`. */
@@ -171,7 +172,7 @@ export class Chat {
       ...(unkToken === undefined ? {} : { unk_token: unkToken }),
     };
     if (thinking !== undefined) {
-      const switches = thinkingSwitches.filter((name) => template.uses(name));
+      const switches = this.#thinkingSwitches(template);
       if (switches.length === 0) {
         throw new HoneError("no-thinking-switch", "The model's chat template has no switch for thinking", {
           fix: "Leave the thinking option out.",
@@ -179,10 +180,28 @@ export class Chat {
       }
       for (const name of switches) variables[name] = thinking;
     }
-    const run = (list: readonly TemplateMessage[], prompt: boolean) =>
-      template.run({ ...variables, messages: list, add_generation_prompt: prompt }, now);
+    const run: Prepared["run"] = (list, prompt, more = {}) =>
+      template.run({ ...variables, ...more, messages: list, add_generation_prompt: prompt }, now);
     const lastUser = plain.findLastIndex(({ role }) => role === "user");
     return { messages, sources: written.sources, lastUser, veil, run };
+  }
+
+  /** The variables with which a template switches thinking. One that only looks like a switch changes no prompt. */
+  #thinkingSwitches(template: JinjaTemplate): readonly string[] {
+    let switches = this.#switches.get(template);
+    if (switches === undefined) {
+      const names = thinkingSwitches.filter((name) => template.uses(name));
+      const { messages, run } = this.#prepare({ messages: [{ role: "user", content: "?" }] }, template);
+      const prompt = (on: boolean) => run(messages, true, Object.fromEntries(names.map((name) => [name, on])));
+      try {
+        switches = names.length > 0 && prompt(true) !== prompt(false) ? names : [];
+      } catch {
+        // A template that refuses so plain a prompt is taken at its word.
+        switches = names;
+      }
+      this.#switches.set(template, switches);
+    }
+    return switches;
   }
 
   /** Ranges of the rendered (still veiled) text whose tokens are trained, in order. */
@@ -259,7 +278,11 @@ interface Prepared {
   /** The request's last user message; −1 without one. */
   lastUser: number;
   veil: Veil;
-  run: (messages: readonly TemplateMessage[], addGenerationPrompt: boolean) => string;
+  run: (
+    messages: readonly TemplateMessage[],
+    addGenerationPrompt: boolean,
+    variables?: Record<string, unknown>,
+  ) => string;
 }
 
 /**

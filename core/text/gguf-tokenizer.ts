@@ -81,7 +81,31 @@ export function ggufTokenizer(metadata: GgufMetadata, where: string): Tokenizer 
     addEos: read.boolean("tokenizer.ggml.add_eos_token") ?? false,
     chatTemplates: chatTemplates(metadata),
   };
-  return new Tokenizer(kind.json, settings);
+  return new Tokenizer({ ...kind.json, post_processor: bosEosProcessor(settings, vocabulary.ids) }, settings);
+}
+
+/** What other software needs to add BOS and EOS as the file asks for. */
+function bosEosProcessor(
+  { bosToken, eosToken, addBos, addEos }: TokenizerSettings,
+  ids: Map<string, number>,
+): Component | null {
+  const before = addBos === true && bosToken !== undefined ? [bosToken] : [];
+  const after = addEos === true && eosToken !== undefined ? [eosToken] : [];
+  if (before.length + after.length === 0) return null;
+  const special = (type: number) => (id: string) => ({ SpecialToken: { id, type_id: type } });
+  const sequence = (id: "A" | "B", type: number) => [
+    ...before.map(special(type)),
+    { Sequence: { id, type_id: type } },
+    ...after.map(special(type)),
+  ];
+  return {
+    type: "TemplateProcessing",
+    single: sequence("A", 0),
+    pair: [...sequence("A", 0), ...sequence("B", 1)],
+    special_tokens: Object.fromEntries(
+      [...before, ...after].map((token) => [token, { id: token, ids: [ids.get(token)], tokens: [token] }]),
+    ),
+  };
 }
 
 interface Vocabulary {

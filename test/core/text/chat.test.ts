@@ -335,6 +335,10 @@ describe("thinking", () => {
     const chat = openChat(chatTokenizer(plainTemplate));
     expect(chat.hasThinkingSwitch).toBe(false);
     expect(() => chat.render({ messages: [user("Q")], thinking: true })).toThrow(code("no-thinking-switch"));
+    // A variable of that name that the template sets itself is no switch.
+    const own = openChat(chatTokenizer(`{% set thinking = 'x' %}${plainTemplate}{{ thinking }}`));
+    expect(own.hasThinkingSwitch).toBe(false);
+    expect(() => own.render({ messages: [user("Q")], thinking: false })).toThrow(code("no-thinking-switch"));
   });
 });
 

@@ -58,6 +58,11 @@ describe("byte-level vocabularies", () => {
     expect(first("llama-bpe", { "tokenizer.ggml.add_bos_token": false })).not.toBe(0);
     expect(first("qwen2")).not.toBe(0);
     expect(first("qwen2", { "tokenizer.ggml.add_bos_token": true })).toBe(0);
+    // Also where only tokenizer.json is read.
+    const flags = { "tokenizer.ggml.add_bos_token": true, "tokenizer.ggml.add_eos_token": true };
+    const { json } = ggufTokenizer(metadata("gpt-2", flags), "m");
+    const ids = new Tokenizer(json).encode("x", { allowSpecial: false, addSpecial: true });
+    expect([ids.length, ids[0], ids[2]]).toEqual([3, 0, 0]);
   });
 
   it("composes characters for qwen2", () => {
