@@ -17,7 +17,9 @@ export function loadNative(): typeof Native {
   const name = readdirSync(folder).find((file) => file.endsWith(".node") && !file.startsWith("."));
   const fix = "Run `npm run setup` to build it.";
   if (name === undefined)
-    throw new HoneError("engine-missing", `The native engine has not been built (no .node file in ${folder}).`, { fix });
+    throw new HoneError("engine-missing", `The native engine has not been built (no .node file in ${folder}).`, {
+      fix,
+    });
   try {
     loaded = createRequire(import.meta.url)(folder + name) as typeof Native;
   } catch (cause) {
