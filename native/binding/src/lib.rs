@@ -32,7 +32,8 @@ pub fn gguf_metadata(path: String) -> napi::Result<String> {
 /// A new model with random weights: writes `config.json` and `model.safetensors` into `folder`. Blocks while it writes.
 #[napi]
 pub fn create_model(folder: String, config_json: String, seed: u32) -> napi::Result<()> {
-    hone_engine::model::create_model(std::path::Path::new(&folder), &config_json, u64::from(seed)).map_err(convert::error)
+    hone_engine::model::create_model(std::path::Path::new(&folder), &config_json, u64::from(seed))
+        .map_err(convert::error)
 }
 
 /// GFLOP/s of an m × n × k product in fp32 on `threads` threads: the best of `runs`.

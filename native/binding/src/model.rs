@@ -86,7 +86,9 @@ pub struct NativeModel {
 }
 
 /// Open a safetensors folder or a GGUF file. `onReady` gets an error text, or null and the model's description.
-#[napi(ts_args_type = "path: string, options: NativeOpenOptions, onProgress: (done: number, total: number) => void, onReady: (error: string | null, info: NativeModelInfo | null) => void")]
+#[napi(
+    ts_args_type = "path: string, options: NativeOpenOptions, onProgress: (done: number, total: number) => void, onReady: (error: string | null, info: NativeModelInfo | null) => void"
+)]
 pub fn open_model(
     path: String,
     options: NativeOpenOptions,
@@ -107,7 +109,11 @@ pub fn open_model(
                     need >> 20,
                     if options.full { "to train all its weights" } else { "for its weights" },
                     limit >> 20,
-                    if options.full { "train an adapter (LoRA) instead, or allow more memory" } else { "use a smaller or quantised model, or allow more memory" }
+                    if options.full {
+                        "train an adapter (LoRA) instead, or allow more memory"
+                    } else {
+                        "use a smaller or quantised model, or allow more memory"
+                    }
                 ),
             ));
         }
@@ -150,7 +156,10 @@ impl NativeModel {
         self.run(env, |m| Ok(info(m)))
     }
 
-    #[napi(ts_return_type = "Promise<NativeSamples>", ts_args_type = "requests: NativeSampleRequest[], cancel: NativeCancel, onToken?: (token: NativeToken) => void")]
+    #[napi(
+        ts_return_type = "Promise<NativeSamples>",
+        ts_args_type = "requests: NativeSampleRequest[], cancel: NativeCancel, onToken?: (token: NativeToken) => void"
+    )]
     pub fn sample<'e>(
         &self,
         env: &'e Env,
@@ -168,7 +177,15 @@ impl NativeModel {
         let sink = move |event: SampleEvent| match event {
             SampleEvent::Token { request, index, token, logprob } => {
                 if let Some(f) = &stream {
-                    f.call(NativeToken { request: request as u32, index: index as u32, token, logprob: f64::from(logprob) }, NonBlocking);
+                    f.call(
+                        NativeToken {
+                            request: request as u32,
+                            index: index as u32,
+                            token,
+                            logprob: f64::from(logprob),
+                        },
+                        NonBlocking,
+                    );
                 }
             }
             SampleEvent::Done(samples) => {
@@ -181,9 +198,16 @@ impl NativeModel {
                         stop_reasons: samples.iter().map(|s| s.stop.name().to_string()).collect(),
                         tokens: Int32Array::new(samples.iter().flat_map(|s| s.tokens.iter().copied()).collect()),
                         logprobs: Float32Array::new(samples.iter().flat_map(|s| s.logprobs.iter().copied()).collect()),
-                        top_counts: samples.iter().flat_map(|s| s.top_logprobs.iter().map(|t| t.len() as u32)).collect(),
-                        top_ids: Int32Array::new(samples.iter().flat_map(|s| s.top_logprobs.iter().flatten().map(|t| t.0)).collect()),
-                        top_logprobs: Float32Array::new(samples.iter().flat_map(|s| s.top_logprobs.iter().flatten().map(|t| t.1)).collect()),
+                        top_counts: samples
+                            .iter()
+                            .flat_map(|s| s.top_logprobs.iter().map(|t| t.len() as u32))
+                            .collect(),
+                        top_ids: Int32Array::new(
+                            samples.iter().flat_map(|s| s.top_logprobs.iter().flatten().map(|t| t.0)).collect(),
+                        ),
+                        top_logprobs: Float32Array::new(
+                            samples.iter().flat_map(|s| s.top_logprobs.iter().flatten().map(|t| t.1)).collect(),
+                        ),
                     };
                     settle(d, Ok(out));
                 }
@@ -221,7 +245,12 @@ impl NativeModel {
     }
 
     #[napi(ts_return_type = "Promise<void>")]
-    pub fn backward<'e>(&self, env: &'e Env, d_logprobs: Float32Array, d_entropy: Option<Float32Array>) -> napi::Result<Object<'e>> {
+    pub fn backward<'e>(
+        &self,
+        env: &'e Env,
+        d_logprobs: Float32Array,
+        d_entropy: Option<Float32Array>,
+    ) -> napi::Result<Object<'e>> {
         let (d, e) = (d_logprobs.to_vec(), d_entropy.map(|e| e.to_vec()));
         self.run(env, move |m| m.backward(&d, e.as_deref()))
     }
@@ -230,7 +259,11 @@ impl NativeModel {
     pub fn optim_step<'e>(&self, env: &'e Env, options: NativeOptim) -> napi::Result<Object<'e>> {
         self.run(env, move |m| {
             let r = m.optim_step(options.into())?;
-            Ok(NativeOptimResult { grad_norm: r.grad_norm, share_weights_changed: r.share_weights_changed, non_finite: r.non_finite as f64 })
+            Ok(NativeOptimResult {
+                grad_norm: r.grad_norm,
+                share_weights_changed: r.share_weights_changed,
+                non_finite: r.non_finite as f64,
+            })
         })
     }
 

@@ -91,23 +91,83 @@ pub trait Device: Send + Sync + 'static {
     fn bias_grad(&self, dy: &Self::Buf, rows: usize, n: usize, db: &mut Self::Buf);
 
     /// y = x · rstd · (w or 1 + w), rstd = (mean x² + eps)^-½; writes rstd `[rows]`.
-    fn rms_norm(&self, x: &Self::Buf, rows: usize, d: usize, w: &Self::Buf, eps: f32, plus_one: bool, y: &mut Self::Buf, rstd: &mut Self::Buf);
+    fn rms_norm(
+        &self,
+        x: &Self::Buf,
+        rows: usize,
+        d: usize,
+        w: &Self::Buf,
+        eps: f32,
+        plus_one: bool,
+        y: &mut Self::Buf,
+        rstd: &mut Self::Buf,
+    );
     /// dx (+)= gradient of `rms_norm`; dw += its weight gradient when given.
-    fn rms_norm_backward(&self, dy: &Self::Buf, x: &Self::Buf, rstd: &Self::Buf, rows: usize, d: usize, w: &Self::Buf, plus_one: bool, dx: &mut Self::Buf, acc: bool, dw: Option<&mut Self::Buf>);
+    fn rms_norm_backward(
+        &self,
+        dy: &Self::Buf,
+        x: &Self::Buf,
+        rstd: &Self::Buf,
+        rows: usize,
+        d: usize,
+        w: &Self::Buf,
+        plus_one: bool,
+        dx: &mut Self::Buf,
+        acc: bool,
+        dw: Option<&mut Self::Buf>,
+    );
 
     /// Half-split rotary embedding of x `[T, heads·head_dim]` in place. `table` is `[positions, head_dim]`: cos (first half) and
     /// sin (second half). `inverse` rotates back, which is also the backward pass.
-    fn rope(&self, x: &mut Self::Buf, heads: usize, head_dim: usize, positions: &[u32], table: &Self::Buf, inverse: bool);
+    fn rope(
+        &self,
+        x: &mut Self::Buf,
+        heads: usize,
+        head_dim: usize,
+        positions: &[u32],
+        table: &Self::Buf,
+        inverse: bool,
+    );
 
     /// Causal attention over a packed batch. q `[T, heads·hd]`, k and v `[T, kv_heads·hd]` → out `[T, heads·hd]`, lse `[T, heads]`.
-    fn attention(&self, q: &Self::Buf, k: &Self::Buf, v: &Self::Buf, layout: &Layout, s: AttentionShape, out: &mut Self::Buf, lse: &mut Self::Buf);
+    fn attention(
+        &self,
+        q: &Self::Buf,
+        k: &Self::Buf,
+        v: &Self::Buf,
+        layout: &Layout,
+        s: AttentionShape,
+        out: &mut Self::Buf,
+        lse: &mut Self::Buf,
+    );
     /// Overwrites dq, dk, dv.
-    fn attention_backward(&self, dout: &Self::Buf, out: &Self::Buf, lse: &Self::Buf, q: &Self::Buf, k: &Self::Buf, v: &Self::Buf, layout: &Layout, s: AttentionShape, dq: &mut Self::Buf, dk: &mut Self::Buf, dv: &mut Self::Buf);
+    fn attention_backward(
+        &self,
+        dout: &Self::Buf,
+        out: &Self::Buf,
+        lse: &Self::Buf,
+        q: &Self::Buf,
+        k: &Self::Buf,
+        v: &Self::Buf,
+        layout: &Layout,
+        s: AttentionShape,
+        dq: &mut Self::Buf,
+        dk: &mut Self::Buf,
+        dv: &mut Self::Buf,
+    );
 
     /// h = act(g) · u
     fn glu(&self, g: &Self::Buf, u: &Self::Buf, act: Activation, len: usize, h: &mut Self::Buf);
     /// Writes h as `glu` does, and turns g into dg and u into du.
-    fn glu_backward(&self, dh: &Self::Buf, g: &mut Self::Buf, u: &mut Self::Buf, act: Activation, len: usize, h: &mut Self::Buf);
+    fn glu_backward(
+        &self,
+        dh: &Self::Buf,
+        g: &mut Self::Buf,
+        u: &mut Self::Buf,
+        act: Activation,
+        len: usize,
+        h: &mut Self::Buf,
+    );
 
     /// out `[T, H]` = scale · W[ids]
     fn embed(&self, w: &Self::Matrix, ids: &[i32], scale: f32, out: &mut Self::Buf);
@@ -125,14 +185,43 @@ pub trait Device: Send + Sync + 'static {
     fn dropout(&self, x: &Self::Buf, len: usize, p: f32, seed: u64, y: &mut Self::Buf);
 
     /// log p(target) and entropy of softmax(logits / temperature), rows `[n, V]` → `[n]` each, and the log-sum-exp for backward.
-    fn logprob(&self, logits: &Self::Buf, rows: usize, vocab: usize, targets: &[i32], temperature: f32, lp: &mut Self::Buf, entropy: &mut Self::Buf, lse: &mut Self::Buf);
+    fn logprob(
+        &self,
+        logits: &Self::Buf,
+        rows: usize,
+        vocab: usize,
+        targets: &[i32],
+        temperature: f32,
+        lp: &mut Self::Buf,
+        entropy: &mut Self::Buf,
+        lse: &mut Self::Buf,
+    );
     /// Turns logits into dL/dlogits.
-    fn logprob_backward(&self, logits: &mut Self::Buf, rows: usize, vocab: usize, targets: &[i32], temperature: f32, lse: &Self::Buf, entropy: &Self::Buf, dlp: &[f32], dentropy: Option<&[f32]>);
+    fn logprob_backward(
+        &self,
+        logits: &mut Self::Buf,
+        rows: usize,
+        vocab: usize,
+        targets: &[i32],
+        temperature: f32,
+        lse: &Self::Buf,
+        entropy: &Self::Buf,
+        dlp: &[f32],
+        dentropy: Option<&[f32]>,
+    );
 
     /// (Σ x² in f64, number of non-finite elements). Reads back.
     fn norm_squared(&self, x: &Self::Buf, len: usize) -> (f64, u64);
     /// One AdamW step in place; returns how many weights changed. Reads back.
-    fn adamw(&self, w: &mut Self::Buf, g: &Self::Buf, m: &mut Self::Buf, v: &mut Self::Buf, len: usize, o: AdamW) -> u64;
+    fn adamw(
+        &self,
+        w: &mut Self::Buf,
+        g: &Self::Buf,
+        m: &mut Self::Buf,
+        v: &mut Self::Buf,
+        len: usize,
+        o: AdamW,
+    ) -> u64;
 
     /// Host work on n independent rows, on the device's threads where it has some.
     fn map_rows<T: Send>(&self, n: usize, f: impl Fn(usize) -> T + Sync) -> Vec<T>;
@@ -145,5 +234,13 @@ pub trait Device: Send + Sync + 'static {
     /// Free the memory of all pages.
     fn kv_clear(&self, kv: &mut Self::Kv);
     /// One query row per sequence against all its keys (its newest token's included). q, out `[n, heads·hd]`.
-    fn attention_decode(&self, kv: &Self::Kv, layer: usize, q: &Self::Buf, tables: &[&PageTable], s: AttentionShape, out: &mut Self::Buf);
+    fn attention_decode(
+        &self,
+        kv: &Self::Kv,
+        layer: usize,
+        q: &Self::Buf,
+        tables: &[&PageTable],
+        s: AttentionShape,
+        out: &mut Self::Buf,
+    );
 }

@@ -348,7 +348,9 @@ mod tests {
     #[test]
     fn matches_scalar_for_ragged_shapes_and_every_operand_form() {
         let pool = Pool::new(2);
-        for (m, n, k) in [(1, 1, 1), (1, 192, 64), (2, 130, 33), (3, 24, 16), (13, 65, 7), (100, 70, 1030), (257, 192, 64)] {
+        for (m, n, k) in
+            [(1, 1, 1), (1, 192, 64), (2, 130, 33), (3, 24, 16), (13, 65, 7), (100, 70, 1030), (257, 192, 64)]
+        {
             let a = random(m * k, 1);
             let b = random(n * k, 2);
             let c0 = random(m * n, 3);
@@ -399,7 +401,17 @@ mod tests {
         unsafe {
             gemm(&pool, m, n, k, MatA { ptr: a.as_ptr(), row: k, col: 1 }, fb, whole.as_mut_ptr(), n, false);
             for i in 0..m {
-                gemm(&pool, 1, n, k, MatA { ptr: a.as_ptr().add(i * k), row: k, col: 1 }, fb, one.as_mut_ptr(), n, false);
+                gemm(
+                    &pool,
+                    1,
+                    n,
+                    k,
+                    MatA { ptr: a.as_ptr().add(i * k), row: k, col: 1 },
+                    fb,
+                    one.as_mut_ptr(),
+                    n,
+                    false,
+                );
                 assert_eq!(&whole[i * n..(i + 1) * n], &one[..]);
             }
         }

@@ -193,7 +193,14 @@ impl<D: Device> Sampler<D> {
         }
         self.calls.push((
             id,
-            Call { requests: job.requests, stream: job.stream, cancel: job.cancel, sink: job.sink, done: Vec::new(), left },
+            Call {
+                requests: job.requests,
+                stream: job.stream,
+                cancel: job.cancel,
+                sink: job.sink,
+                done: Vec::new(),
+                left,
+            },
         ));
     }
 
@@ -212,7 +219,12 @@ impl<D: Device> Sampler<D> {
             bail!("bad-request", "request {i}: temperature must be a number of at least 0, not {}", r.temperature);
         }
         if !(r.top_p > 0.0 && r.top_p <= 1.0) || !(0.0..1.0).contains(&r.min_p) {
-            bail!("bad-request", "request {i}: top_p must be in (0, 1] and min_p in [0, 1), not {} and {}", r.top_p, r.min_p);
+            bail!(
+                "bad-request",
+                "request {i}: top_p must be in (0, 1] and min_p in [0, 1), not {} and {}",
+                r.top_p,
+                r.min_p
+            );
         }
         model.check_ids(&r.prompt)?;
         for a in &r.allowed {
@@ -274,7 +286,8 @@ impl<D: Device> Sampler<D> {
     }
 
     fn drop_cancelled(&mut self) {
-        let cancelled: Vec<u64> = self.calls.iter().filter(|(_, c)| c.cancel.load(Relaxed)).map(|(id, _)| *id).collect();
+        let cancelled: Vec<u64> =
+            self.calls.iter().filter(|(_, c)| c.cancel.load(Relaxed)).map(|(id, _)| *id).collect();
         for id in cancelled {
             let mut i = 0;
             while i < self.active.len() {
@@ -289,7 +302,14 @@ impl<D: Device> Sampler<D> {
                 let n = self.call(id).requests[w.request].n;
                 self.release_prefix(w.prefix);
                 for index in w.next..n {
-                    let sample = Sample { request: w.request, index, tokens: vec![], logprobs: vec![], top_logprobs: vec![], stop: StopReason::Cancelled };
+                    let sample = Sample {
+                        request: w.request,
+                        index,
+                        tokens: vec![],
+                        logprobs: vec![],
+                        top_logprobs: vec![],
+                        stop: StopReason::Cancelled,
+                    };
                     self.deliver(id, sample);
                 }
             }
@@ -356,9 +376,12 @@ impl<D: Device> Sampler<D> {
         }
         if !batch.is_empty() {
             let ids: Vec<i32> = batch.iter().flat_map(|(p, _)| p.iter().copied()).collect();
-            let layout = Layout::sequences(&batch.iter().map(|(p, _)| p.len()).collect::<Vec<_>>()).expect("prompts are not empty");
-            let at: Vec<(u32, u32)> =
-                batch.iter().flat_map(|(p, pages)| (0..p.len()).map(|t| (pages[t / PAGE], (t % PAGE) as u32))).collect();
+            let layout = Layout::sequences(&batch.iter().map(|(p, _)| p.len()).collect::<Vec<_>>())
+                .expect("prompts are not empty");
+            let at: Vec<(u32, u32)> = batch
+                .iter()
+                .flat_map(|(p, pages)| (0..p.len()).map(|t| (pages[t / PAGE], (t % PAGE) as u32)))
+                .collect();
             let logits = model.prefill(&ids, &layout, &mut self.kv, &at);
             let v = model.config.vocab_size;
             let mut host = vec![0.0; batch.len() * v];
@@ -366,7 +389,9 @@ impl<D: Device> Sampler<D> {
             let prefixes: Vec<Arc<Prefix>> = batch
                 .into_iter()
                 .enumerate()
-                .map(|(i, (p, pages))| Arc::new(Prefix { pages, len: p.len(), logits: host[i * v..(i + 1) * v].to_vec() }))
+                .map(|(i, (p, pages))| {
+                    Arc::new(Prefix { pages, len: p.len(), logits: host[i * v..(i + 1) * v].to_vec() })
+                })
                 .collect();
             for (w, b) in users {
                 self.waiting[w].prefix = Some(prefixes[b].clone());
@@ -389,9 +414,26 @@ impl<D: Device> Sampler<D> {
                 let index = self.waiting[i].next;
                 self.waiting[i].next += 1;
                 self.promised += reserved;
-                let table = PageTable { prefix: prefix.pages.clone(), prefix_len: prefix.len, own: Vec::new(), own_len: 0 };
-                let sample = Sample { request, index, tokens: vec![], logprobs: vec![], top_logprobs: vec![], stop: limit_reason };
-                self.active.push(Active { call: id, request, prefix: prefix.clone(), table, reserved, limit, limit_reason, sample });
+                let table =
+                    PageTable { prefix: prefix.pages.clone(), prefix_len: prefix.len, own: Vec::new(), own_len: 0 };
+                let sample = Sample {
+                    request,
+                    index,
+                    tokens: vec![],
+                    logprobs: vec![],
+                    top_logprobs: vec![],
+                    stop: limit_reason,
+                };
+                self.active.push(Active {
+                    call: id,
+                    request,
+                    prefix: prefix.clone(),
+                    table,
+                    reserved,
+                    limit,
+                    limit_reason,
+                    sample,
+                });
                 let drawn = draw(&prefix.logits, &r, index, 0);
                 let last = self.active.len() - 1;
                 self.accept(last, drawn, &r);
@@ -491,7 +533,9 @@ struct Drawn {
 
 /// A number in [0, 1) that depends on (seed, sample, position) alone.
 fn uniform(seed: u64, index: usize, position: usize) -> f64 {
-    let mut z = seed ^ (index as u64).wrapping_mul(0xD6E8_FEB8_6659_FD93) ^ (position as u64).wrapping_mul(0xA076_1D64_78BD_642F);
+    let mut z = seed
+        ^ (index as u64).wrapping_mul(0xD6E8_FEB8_6659_FD93)
+        ^ (position as u64).wrapping_mul(0xA076_1D64_78BD_642F);
     for _ in 0..2 {
         z = z.wrapping_add(0x9E37_79B9_7F4A_7C15);
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -534,7 +578,8 @@ fn draw(z: &[f32], r: &SampleRequest, index: usize, position: usize) -> Drawn {
             chosen.unwrap_or_else(|| argmax(z))
         }
         _ => {
-            let mut ids: Vec<usize> = allowed.map_or_else(|| (0..z.len()).collect(), |a| a.iter().map(|&i| i as usize).collect());
+            let mut ids: Vec<usize> =
+                allowed.map_or_else(|| (0..z.len()).collect(), |a| a.iter().map(|&i| i as usize).collect());
             ids.sort_by(|&a, &b| z[b].total_cmp(&z[a]).then(a.cmp(&b)));
             ids.dedup();
             pick(z, &ids, r, uniform(r.seed, index, position))

@@ -30,8 +30,12 @@ fn closed() -> EngineError {
 
 /// What a panic becomes: an error that asks to be reported, never the end of the process.
 pub fn panic_error(panic: &(dyn Any + Send)) -> EngineError {
-    let text = panic.downcast_ref::<&str>().map(|s| (*s).to_string()).or_else(|| panic.downcast_ref::<String>().cloned());
-    EngineError::new("engine-panic", format!("the engine met a bug and stopped this call: {}. Please report it", text.unwrap_or_default()))
+    let text =
+        panic.downcast_ref::<&str>().map(|s| (*s).to_string()).or_else(|| panic.downcast_ref::<String>().cloned());
+    EngineError::new(
+        "engine-panic",
+        format!("the engine met a bug and stopped this call: {}. Please report it", text.unwrap_or_default()),
+    )
 }
 
 impl<D: Device> Session<D> {
@@ -66,7 +70,11 @@ impl<D: Device> Session<D> {
     }
 
     /// Run `f` on the model's thread when all earlier calls are done; `done` gets its result.
-    pub fn call<R: Send + 'static>(&self, f: impl FnOnce(&mut Model<D>) -> Result<R> + Send + 'static, done: impl FnOnce(Result<R>) + Send + 'static) {
+    pub fn call<R: Send + 'static>(
+        &self,
+        f: impl FnOnce(&mut Model<D>) -> Result<R> + Send + 'static,
+        done: impl FnOnce(Result<R>) + Send + 'static,
+    ) {
         let task: Task<D> = Box::new(move |model| {
             done(match model {
                 Some(m) => catch_unwind(AssertUnwindSafe(|| f(m))).unwrap_or_else(|p| Err(panic_error(&*p))),

@@ -16,7 +16,8 @@ fn golden(name: &str) -> Option<PathBuf> {
     if here.exists() {
         return Some(here);
     }
-    let shared = std::env::var("HONE_SHARED").map_or_else(|_| repo.join("../shared"), PathBuf::from).join("goldens").join(name);
+    let shared =
+        std::env::var("HONE_SHARED").map_or_else(|_| repo.join("../shared"), PathBuf::from).join("goldens").join(name);
     if shared.exists() {
         return Some(shared);
     }
@@ -48,7 +49,8 @@ impl Golden {
     }
     /// The two rows packed, padding left out.
     fn packed(&self) -> (Vec<i32>, Layout) {
-        let ids = (0..self.batch).flat_map(|b| self.ids[b * self.width..b * self.width + self.lengths[b]].to_vec()).collect();
+        let ids =
+            (0..self.batch).flat_map(|b| self.ids[b * self.width..b * self.width + self.lengths[b]].to_vec()).collect();
         (ids, Layout::sequences(&self.lengths).unwrap())
     }
     /// (packed row, golden row) of every real token.
@@ -83,7 +85,11 @@ fn open(dir: &Path, full: bool) -> Model<Cpu> {
 
 fn close(name: &str, got: &[f32], want: &[f32], tol: f32) {
     assert_eq!(got.len(), want.len(), "{name}");
-    let worst = got.iter().zip(want).map(|(a, b)| (a - b).abs()).fold(0f32, |m, d| if d.is_nan() { f32::INFINITY } else { m.max(d) });
+    let worst =
+        got.iter()
+            .zip(want)
+            .map(|(a, b)| (a - b).abs())
+            .fold(0f32, |m, d| if d.is_nan() { f32::INFINITY } else { m.max(d) });
     assert!(worst <= tol, "{name}: off by {worst:e}, allowed {tol:e}");
 }
 
@@ -101,7 +107,15 @@ fn download(m: &Model<Cpu>, buf: &<Cpu as Device>::Buf, len: usize) -> Vec<f32> 
 }
 
 fn step_options() -> OptimOptions {
-    OptimOptions { lr: 1e-3, beta1: 0.9, beta2: 0.999, eps: 1e-8, weight_decay: 0.01, max_grad_norm: 1.0, decay_all: true }
+    OptimOptions {
+        lr: 1e-3,
+        beta1: 0.9,
+        beta2: 0.999,
+        eps: 1e-8,
+        weight_decay: 0.01,
+        max_grad_norm: 1.0,
+        decay_all: true,
+    }
 }
 
 fn forward_backward(m: &mut Model<Cpu>, g: &Golden) -> (Vec<f32>, Vec<f32>, f64) {

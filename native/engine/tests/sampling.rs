@@ -48,15 +48,26 @@ fn run(m: &mut Model<Cpu>, requests: Vec<SampleRequest>) -> Result<Vec<Sample>, 
 }
 
 fn request(seed: u64, prompt: usize) -> SampleRequest {
-    SampleRequest { prompt: (0..prompt).map(|i| ((i * 31 + seed as usize * 7) % 97) as i32).collect(), max_tokens: 24, seed, ..Default::default() }
+    SampleRequest {
+        prompt: (0..prompt).map(|i| ((i * 31 + seed as usize * 7) % 97) as i32).collect(),
+        max_tokens: 24,
+        seed,
+        ..Default::default()
+    }
 }
 
 #[test]
 fn a_sample_does_not_depend_on_what_else_runs() {
     for full in [true, false] {
         let mut m = model("alone", full);
-        let requests: Vec<_> =
-            (0..7).map(|i| SampleRequest { n: 1 + i % 3, top_k: (i % 2) * 5, temperature: 0.5 + i as f32 * 0.2, ..request(i as u64, 1 + 9 * i) }).collect();
+        let requests: Vec<_> = (0..7)
+            .map(|i| SampleRequest {
+                n: 1 + i % 3,
+                top_k: (i % 2) * 5,
+                temperature: 0.5 + i as f32 * 0.2,
+                ..request(i as u64, 1 + 9 * i)
+            })
+            .collect();
         let together = run(&mut m, requests.clone()).unwrap();
         let mut alone = Vec::new();
         for (i, r) in requests.iter().enumerate() {
@@ -83,7 +94,9 @@ fn logprobs_are_those_of_forward_whatever_the_settings() {
         for s in run(&mut m, settings.to_vec()).unwrap() {
             let ids = [settings[s.request].prompt.clone(), s.tokens.clone()].concat();
             let p = settings[s.request].prompt.len();
-            let f = m.forward(Batch { layout: Layout::sequences(&[ids.len()]).unwrap(), ids, mask: vec![] }, false, 1.0).unwrap();
+            let f = m
+                .forward(Batch { layout: Layout::sequences(&[ids.len()]).unwrap(), ids, mask: vec![] }, false, 1.0)
+                .unwrap();
             for (a, b) in s.logprobs.iter().zip(&f.logprobs[p..]) {
                 assert!((a - b).abs() < 1e-4, "{a} {b}");
             }
@@ -104,7 +117,8 @@ fn draws_follow_the_distribution() {
     let mut count = vec![0f64; 97];
     samples.iter().for_each(|s| count[s.tokens[0] as usize] += 1.0);
     // Chi-square over the tokens expected often enough.
-    let chi: f64 = (0..97).filter(|&i| p[i] * 4000.0 > 20.0).map(|i| (count[i] - p[i] * 4000.0).powi(2) / (p[i] * 4000.0)).sum();
+    let chi: f64 =
+        (0..97).filter(|&i| p[i] * 4000.0 > 20.0).map(|i| (count[i] - p[i] * 4000.0).powi(2) / (p[i] * 4000.0)).sum();
     let cells = (0..97).filter(|&i| p[i] * 4000.0 > 20.0).count() as f64;
     assert!(chi < cells + 5.0 * (2.0 * cells).sqrt(), "chi² {chi} over {cells} cells");
     // Truncation keeps exactly the best k.
@@ -166,7 +180,12 @@ fn little_memory_lowers_concurrency_and_never_fails_what_can_run_alone() {
 #[test]
 fn sessions_stream_cancel_join_and_close() {
     let (tx, rx) = channel();
-    let session = Session::open(|| Ok(model("session", true)), |_| 8 << 20, |m| m.parameters(), move |r| tx.send(r.is_ok()).unwrap());
+    let session = Session::open(
+        || Ok(model("session", true)),
+        |_| 8 << 20,
+        |m| m.parameters(),
+        move |r| tx.send(r.is_ok()).unwrap(),
+    );
     assert!(rx.recv().unwrap());
     // A long job, cancelled by its own tenth token: at most one more is drawn.
     let cancel: Arc<AtomicBool> = Arc::default();
@@ -197,7 +216,11 @@ fn sessions_stream_cancel_join_and_close() {
     let t = tx.clone();
     session.call(|m| Ok(m.config.vocab_size), move |r| t.send(r.map_err(|e| e.code)).unwrap());
     assert_eq!(rx.recv().unwrap(), Ok(97));
-    assert_eq!(out.lock().unwrap().take().unwrap().unwrap()[0].tokens.len(), 24, "calls wait for the samples before them");
+    assert_eq!(
+        out.lock().unwrap().take().unwrap().unwrap()[0].tokens.len(),
+        24,
+        "calls wait for the samples before them"
+    );
     // A bug in one call is an error of that call.
     let t = tx.clone();
     session.call(|_| panic!("made up"), move |r: Result<usize, _>| t.send(r.map_err(|e| e.code)).unwrap());
@@ -220,7 +243,8 @@ fn open_and_close_fifty_times_leaves_no_memory_behind() {
     let cycle = || {
         let (tx, rx) = channel();
         let t = tx.clone();
-        let session = Session::open(|| Ok(model("cycle", true)), |_| 8 << 20, |_| (), move |r| t.send(r.is_ok()).unwrap());
+        let session =
+            Session::open(|| Ok(model("cycle", true)), |_| 8 << 20, |_| (), move |r| t.send(r.is_ok()).unwrap());
         assert!(rx.recv().unwrap());
         let (j, _) = job(vec![SampleRequest { n: 16, ..request(1, 100) }], Arc::default());
         session.sample(j);

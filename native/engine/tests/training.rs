@@ -74,7 +74,11 @@ fn same(a: &[Vec<f32>], b: &[Vec<f32>], tol: f32) {
 }
 
 fn sequences(rows: &[Vec<i32>]) -> Batch {
-    Batch { ids: rows.concat(), layout: Layout::sequences(&rows.iter().map(Vec::len).collect::<Vec<_>>()).unwrap(), mask: vec![] }
+    Batch {
+        ids: rows.concat(),
+        layout: Layout::sequences(&rows.iter().map(Vec::len).collect::<Vec<_>>()).unwrap(),
+        mask: vec![],
+    }
 }
 
 fn step(lr: f32) -> OptimOptions {
@@ -82,7 +86,8 @@ fn step(lr: f32) -> OptimOptions {
 }
 
 fn lora(m: &mut Model<Cpu>, dropout: f32) {
-    let modules = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"].map(String::from).to_vec();
+    let modules =
+        ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"].map(String::from).to_vec();
     m.attach_lora(LoraConfig { r: 4, alpha: 8.0, dropout, target_modules: modules, seed: 3 }).unwrap();
 }
 
@@ -187,7 +192,13 @@ fn gradients_match_finite_differences_of_logprob_and_entropy() {
         let temperature = 1.3;
         let loss = |m: &mut Model<Cpu>| -> f64 {
             let s = m.forward(sequences(&rows), false, temperature).unwrap();
-            s.logprobs.iter().zip(&s.entropy).enumerate().filter(|(_, (l, _))| !l.is_nan()).map(|(i, (l, e))| f64::from(*l) * (0.3 + 0.1 * i as f64) + f64::from(*e) * 0.5).sum()
+            s.logprobs
+                .iter()
+                .zip(&s.entropy)
+                .enumerate()
+                .filter(|(_, (l, _))| !l.is_nan())
+                .map(|(i, (l, e))| f64::from(*l) * (0.3 + 0.1 * i as f64) + f64::from(*e) * 0.5)
+                .sum()
         };
         m.forward(sequences(&rows), true, temperature).unwrap();
         let n = 23;
@@ -278,7 +289,8 @@ fn adapters_train_and_the_base_does_not() {
     let base = m.forward(batch(), false, 1.0).unwrap();
     lora(&mut m, 0.0);
     assert_eq!(m.forward(batch(), false, 1.0).unwrap().logprobs[1..], base.logprobs[1..]);
-    let before: Vec<(String, Vec<f32>)> = m.params().map(|p| (p.name.clone(), m.dev.matrix_download(&p.data).unwrap())).collect();
+    let before: Vec<(String, Vec<f32>)> =
+        m.params().map(|p| (p.name.clone(), m.dev.matrix_download(&p.data).unwrap())).collect();
     for _ in 0..3 {
         pass(&mut m, batch(), 39.0);
         assert!(m.optim_step(step(1e-2)).unwrap().share_weights_changed > 0.5);
@@ -299,7 +311,11 @@ fn adapters_train_and_the_base_does_not() {
     }
     let out = Folder::new("merged");
     m.save_weights(&out.0, hone_engine::formats::Dtype::F32).unwrap();
-    let names: Vec<String> = hone_engine::formats::SafetensorsFile::open(&out.0.join("model.safetensors")).unwrap().names().map(String::from).collect();
+    let names: Vec<String> = hone_engine::formats::SafetensorsFile::open(&out.0.join("model.safetensors"))
+        .unwrap()
+        .names()
+        .map(String::from)
+        .collect();
     assert!(!names.iter().any(|n| n == "lm_head.weight"), "a tied head stays tied");
     let mut again = open(&out, false, 2);
     assert_eq!(again.forward(batch(), false, 1.0).unwrap().logprobs[1..], merged.logprobs[1..]);

@@ -83,7 +83,16 @@ simd_fn! { unsafe fn softmax(s: *mut f32, lo: usize, hi: usize, cols: usize, sca
 
 /// s ← P = e^(scale·s − lse) on [lo, hi), 0 elsewhere; d ← P·(d − δ)·scale, 0 elsewhere.
 #[inline(always)]
-unsafe fn softmax_backward_impl<S: Simd>(s: *mut f32, d: *mut f32, lo: usize, hi: usize, cols: usize, scale: f32, lse: f32, delta: f32) {
+unsafe fn softmax_backward_impl<S: Simd>(
+    s: *mut f32,
+    d: *mut f32,
+    lo: usize,
+    hi: usize,
+    cols: usize,
+    scale: f32,
+    lse: f32,
+    delta: f32,
+) {
     let (sv, lv, dv) = (S::splat(scale), S::splat(-lse), S::splat(delta));
     let mut i = lo;
     while i < hi {
@@ -130,10 +139,25 @@ fn visible(s: &Segment, i: usize, window: Option<usize>) -> (usize, usize) {
     (window.map_or(0, |w| (position + 1).saturating_sub(w)), position + 1)
 }
 
-pub fn forward(cpu: &Cpu, q: &[f32], k: &[f32], v: &[f32], layout: &Layout, sh: AttentionShape, out: &mut [f32], lse: &mut [f32]) {
+pub fn forward(
+    cpu: &Cpu,
+    q: &[f32],
+    k: &[f32],
+    v: &[f32],
+    layout: &Layout,
+    sh: AttentionShape,
+    out: &mut [f32],
+    lse: &mut [f32],
+) {
     let (hd, qd, kd) = (sh.head_dim, sh.heads * sh.head_dim, sh.kv_heads * sh.head_dim);
     let rows = layout.rows();
-    assert!(q.len() >= rows * qd && k.len() >= rows * kd && v.len() >= rows * kd && out.len() >= rows * qd && lse.len() >= rows * sh.heads);
+    assert!(
+        q.len() >= rows * qd
+            && k.len() >= rows * kd
+            && v.len() >= rows * kd
+            && out.len() >= rows * qd
+            && lse.len() >= rows * sh.heads
+    );
     let (op, lp) = (Shared(out.as_mut_ptr()), Shared(lse.as_mut_ptr()));
     cpu.pool.run(layout.groups.len() * sh.heads, |task| {
         let (group, h) = (&layout.groups[task / sh.heads], task % sh.heads);
@@ -145,7 +169,13 @@ pub fn forward(cpu: &Cpu, q: &[f32], k: &[f32], v: &[f32], layout: &Layout, sh: 
                 let mut prefix_keys = None;
                 for (n, &si) in group.segments.iter().enumerate() {
                     let s = &layout.segments[si];
-                    let keys = pack_head(k.as_ptr().add(s.start * kd + kvh * hd), kd, s.len, hd, &mut x.keys[usize::from(n > 0)]);
+                    let keys = pack_head(
+                        k.as_ptr().add(s.start * kd + kvh * hd),
+                        kd,
+                        s.len,
+                        hd,
+                        &mut x.keys[usize::from(n > 0)],
+                    );
                     let prefix = s.parent.map(|p| &layout.segments[p]);
                     if n == 0 {
                         prefix_keys = Some(keys);
@@ -175,7 +205,16 @@ pub fn forward(cpu: &Cpu, q: &[f32], k: &[f32], v: &[f32], layout: &Layout, sh: 
                             block(m, hd, p.len, MatA { ptr: scores, row: lds, col: 1 }, vp, o, qd, false);
                         }
                         let vo = Panels::in_place(v.as_ptr().add(s.start * kd + kvh * hd), kd);
-                        block(m, hd, own, MatA { ptr: scores.add(s.position), row: lds, col: 1 }, vo, o, qd, prefix.is_some());
+                        block(
+                            m,
+                            hd,
+                            own,
+                            MatA { ptr: scores.add(s.position), row: lds, col: 1 },
+                            vo,
+                            o,
+                            qd,
+                            prefix.is_some(),
+                        );
                         for i in 0..m {
                             scale_row(o.add(i * qd), hd, 1.0 / sums[i]);
                         }
@@ -204,7 +243,13 @@ pub fn backward(
     let (hd, qd, kd) = (sh.head_dim, sh.heads * sh.head_dim, sh.kv_heads * sh.head_dim);
     let per = sh.heads / sh.kv_heads;
     let rows = layout.rows();
-    assert!(dout.len() >= rows * qd && out.len() >= rows * qd && dq.len() >= rows * qd && dk.len() >= rows * kd && dv.len() >= rows * kd);
+    assert!(
+        dout.len() >= rows * qd
+            && out.len() >= rows * qd
+            && dq.len() >= rows * qd
+            && dk.len() >= rows * kd
+            && dv.len() >= rows * kd
+    );
     dk[..rows * kd].fill(0.0);
     dv[..rows * kd].fill(0.0);
     let (dqp, dkp, dvp) = (Shared(dq.as_mut_ptr()), Shared(dk.as_mut_ptr()), Shared(dv.as_mut_ptr()));
@@ -247,16 +292,54 @@ pub fn backward(
                                 let (lo, hi) = visible(s, i0 + i, sh.window);
                                 let delta = dot(dout.as_ptr().add(at + i * qd), out.as_ptr().add(at + i * qd), hd);
                                 let l = lse[(s.start + i0 + i) * sh.heads + h];
-                                softmax_backward(scores.add(i * lds), grads.add(i * lds), lo, hi, cols, sh.scale, l, delta);
+                                softmax_backward(
+                                    scores.add(i * lds),
+                                    grads.add(i * lds),
+                                    lo,
+                                    hi,
+                                    cols,
+                                    sh.scale,
+                                    l,
+                                    delta,
+                                );
                             }
                             let dqo = dqp.at(at);
                             let mut acc = false;
-                            for (seg, from, len) in prefix.map(|(p, _)| (p, 0, p.len)).into_iter().chain([(s, s.position, own)]) {
+                            for (seg, from, len) in
+                                prefix.map(|(p, _)| (p, 0, p.len)).into_iter().chain([(s, s.position, own)])
+                            {
                                 let (kin, to) = (kv_at(seg), grads.add(from));
-                                block(m, hd, len, MatA { ptr: to, row: lds, col: 1 }, Panels::in_place(k.as_ptr().add(kin), kd), dqo, qd, acc);
+                                block(
+                                    m,
+                                    hd,
+                                    len,
+                                    MatA { ptr: to, row: lds, col: 1 },
+                                    Panels::in_place(k.as_ptr().add(kin), kd),
+                                    dqo,
+                                    qd,
+                                    acc,
+                                );
                                 acc = true;
-                                block(len, hd, m, MatA { ptr: to, row: 1, col: lds }, Panels::in_place(q.as_ptr().add(at), qd), dkp.at(kin), kd, true);
-                                block(len, hd, m, MatA { ptr: scores.add(from), row: 1, col: lds }, Panels::in_place(dout.as_ptr().add(at), qd), dvp.at(kin), kd, true);
+                                block(
+                                    len,
+                                    hd,
+                                    m,
+                                    MatA { ptr: to, row: 1, col: lds },
+                                    Panels::in_place(q.as_ptr().add(at), qd),
+                                    dkp.at(kin),
+                                    kd,
+                                    true,
+                                );
+                                block(
+                                    len,
+                                    hd,
+                                    m,
+                                    MatA { ptr: scores.add(from), row: 1, col: lds },
+                                    Panels::in_place(dout.as_ptr().add(at), qd),
+                                    dvp.at(kin),
+                                    kd,
+                                    true,
+                                );
                             }
                             i0 += m;
                         }

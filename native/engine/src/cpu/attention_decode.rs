@@ -72,7 +72,14 @@ unsafe fn page_scores<S: Simd>(q: *const f32, keys: *const f32, hd: usize, s: *m
 }
 
 #[inline(always)]
-unsafe fn head_impl<S: Simd>(q: *const f32, pages: &[(*const f32, usize, usize)], hd: usize, scale: f32, s: *mut f32, out: *mut f32) {
+unsafe fn head_impl<S: Simd>(
+    q: *const f32,
+    pages: &[(*const f32, usize, usize)],
+    hd: usize,
+    scale: f32,
+    s: *mut f32,
+    out: *mut f32,
+) {
     let l = S::LANES;
     let mut max = f32::NEG_INFINITY;
     for (i, &(page, from, to)) in pages.iter().enumerate() {
@@ -124,7 +131,15 @@ unsafe fn head_impl<S: Simd>(q: *const f32, pages: &[(*const f32, usize, usize)]
 }
 simd_fn! { unsafe fn head(q: *const f32, pages: &[(*const f32, usize, usize)], hd: usize, scale: f32, s: *mut f32, out: *mut f32) = head_impl }
 
-pub fn forward(cpu: &Cpu, kv: &CpuKv, layer: usize, q: &[f32], tables: &[&PageTable], sh: AttentionShape, out: &mut [f32]) {
+pub fn forward(
+    cpu: &Cpu,
+    kv: &CpuKv,
+    layer: usize,
+    q: &[f32],
+    tables: &[&PageTable],
+    sh: AttentionShape,
+    out: &mut [f32],
+) {
     let (hd, qd) = (sh.head_dim, sh.heads * sh.head_dim);
     assert!(q.len() >= tables.len() * qd && out.len() >= tables.len() * qd);
     let op = Shared(out.as_mut_ptr());
@@ -153,7 +168,9 @@ pub fn forward(cpu: &Cpu, kv: &CpuKv, layer: usize, q: &[f32], tables: &[&PageTa
             }
             for h in kvh * per..(kvh + 1) * per {
                 // SAFETY: head h of row i is this task's own.
-                unsafe { head(q[i * qd + h * hd..].as_ptr(), &pages, hd, sh.scale, s.as_mut_ptr(), op.at(i * qd + h * hd)) };
+                unsafe {
+                    head(q[i * qd + h * hd..].as_ptr(), &pages, hd, sh.scale, s.as_mut_ptr(), op.at(i * qd + h * hd))
+                };
             }
         });
     };

@@ -154,7 +154,12 @@ impl CpuMatrix {
         self.keep(cpu, panels, |c| &mut c.backward)
     }
 
-    fn keep(&self, cpu: &Cpu, panels: CpuBuf, slot: impl Fn(&mut PanelCache) -> &mut Option<Arc<CpuBuf>>) -> Arc<CpuBuf> {
+    fn keep(
+        &self,
+        cpu: &Cpu,
+        panels: CpuBuf,
+        slot: impl Fn(&mut PanelCache) -> &mut Option<Arc<CpuBuf>>,
+    ) -> Arc<CpuBuf> {
         let panels = Arc::new(panels);
         if cpu.keeps_panels() && matches!(self.data, Data::Dense(_)) {
             *slot(&mut self.cache.lock().unwrap_or_else(|e| e.into_inner())) = Some(panels.clone());

@@ -45,7 +45,16 @@ unsafe fn forward_row<S: Simd>(z: *const f32, v: usize, inv: f32, lse: &mut f32,
 simd_fn! { unsafe fn forward_kernel(z: *const f32, v: usize, inv: f32, lse: &mut f32, entropy: &mut f32) = forward_row }
 
 #[inline(always)]
-unsafe fn backward_row<S: Simd>(z: *mut f32, v: usize, inv: f32, target: usize, lse: f32, entropy: f32, dlp: f32, dh: f32) {
+unsafe fn backward_row<S: Simd>(
+    z: *mut f32,
+    v: usize,
+    inv: f32,
+    target: usize,
+    lse: f32,
+    entropy: f32,
+    dlp: f32,
+    dh: f32,
+) {
     let l = S::LANES;
     let (iv, lv, hv) = (S::splat(inv), S::splat(-lse), S::splat(entropy));
     let (a, b) = (S::splat(-dlp * inv), S::splat(-dh * inv));
@@ -69,7 +78,17 @@ pub(crate) fn row_stats(z: &[f32], inv: f32) -> (f32, f32) {
     (lse, entropy)
 }
 
-pub fn forward(cpu: &Cpu, logits: &[f32], rows: usize, vocab: usize, targets: &[i32], temperature: f32, lp: &mut [f32], entropy: &mut [f32], lse: &mut [f32]) {
+pub fn forward(
+    cpu: &Cpu,
+    logits: &[f32],
+    rows: usize,
+    vocab: usize,
+    targets: &[i32],
+    temperature: f32,
+    lp: &mut [f32],
+    entropy: &mut [f32],
+    lse: &mut [f32],
+) {
     assert!(logits.len() >= rows * vocab && targets.len() >= rows);
     let inv = 1.0 / temperature;
     let (lpp, ep, sp) = (Shared(lp.as_mut_ptr()), Shared(entropy.as_mut_ptr()), Shared(lse.as_mut_ptr()));
@@ -87,14 +106,36 @@ pub fn forward(cpu: &Cpu, logits: &[f32], rows: usize, vocab: usize, targets: &[
     });
 }
 
-pub fn backward(cpu: &Cpu, logits: &mut [f32], rows: usize, vocab: usize, targets: &[i32], temperature: f32, lse: &[f32], entropy: &[f32], dlp: &[f32], dh: Option<&[f32]>) {
+pub fn backward(
+    cpu: &Cpu,
+    logits: &mut [f32],
+    rows: usize,
+    vocab: usize,
+    targets: &[i32],
+    temperature: f32,
+    lse: &[f32],
+    entropy: &[f32],
+    dlp: &[f32],
+    dh: Option<&[f32]>,
+) {
     assert!(logits.len() >= rows * vocab && dlp.len() >= rows);
     let inv = 1.0 / temperature;
     let zp = Shared(logits.as_mut_ptr());
     cpu.pool.run_ranges(rows, (1 << 13) / vocab.max(1) + 1, |a, b| {
         for r in a..b {
             // SAFETY: row r is this task's own.
-            unsafe { backward_kernel(zp.at(r * vocab), vocab, inv, targets[r] as usize, lse[r], entropy[r], dlp[r], dh.map_or(0.0, |d| d[r])) };
+            unsafe {
+                backward_kernel(
+                    zp.at(r * vocab),
+                    vocab,
+                    inv,
+                    targets[r] as usize,
+                    lse[r],
+                    entropy[r],
+                    dlp[r],
+                    dh.map_or(0.0, |d| d[r]),
+                )
+            };
         }
     });
 }

@@ -188,19 +188,63 @@ impl Device for Cpu {
         linear::bias_grad(dy, rows, n, db);
     }
 
-    fn rms_norm(&self, x: &CpuBuf, rows: usize, d: usize, w: &CpuBuf, eps: f32, plus_one: bool, y: &mut CpuBuf, rstd: &mut CpuBuf) {
+    fn rms_norm(
+        &self,
+        x: &CpuBuf,
+        rows: usize,
+        d: usize,
+        w: &CpuBuf,
+        eps: f32,
+        plus_one: bool,
+        y: &mut CpuBuf,
+        rstd: &mut CpuBuf,
+    ) {
         rms_norm::forward(self, x, rows, d, w, eps, plus_one, y, rstd);
     }
-    fn rms_norm_backward(&self, dy: &CpuBuf, x: &CpuBuf, rstd: &CpuBuf, rows: usize, d: usize, w: &CpuBuf, plus_one: bool, dx: &mut CpuBuf, acc: bool, dw: Option<&mut CpuBuf>) {
+    fn rms_norm_backward(
+        &self,
+        dy: &CpuBuf,
+        x: &CpuBuf,
+        rstd: &CpuBuf,
+        rows: usize,
+        d: usize,
+        w: &CpuBuf,
+        plus_one: bool,
+        dx: &mut CpuBuf,
+        acc: bool,
+        dw: Option<&mut CpuBuf>,
+    ) {
         rms_norm::backward(self, dy, x, rstd, rows, d, w, plus_one, dx, acc, dw);
     }
     fn rope(&self, x: &mut CpuBuf, heads: usize, head_dim: usize, positions: &[u32], table: &CpuBuf, inverse: bool) {
         rope::rotate(self, x, heads, head_dim, positions, table, inverse);
     }
-    fn attention(&self, q: &CpuBuf, k: &CpuBuf, v: &CpuBuf, layout: &Layout, s: AttentionShape, out: &mut CpuBuf, lse: &mut CpuBuf) {
+    fn attention(
+        &self,
+        q: &CpuBuf,
+        k: &CpuBuf,
+        v: &CpuBuf,
+        layout: &Layout,
+        s: AttentionShape,
+        out: &mut CpuBuf,
+        lse: &mut CpuBuf,
+    ) {
         attention::forward(self, q, k, v, layout, s, out, lse);
     }
-    fn attention_backward(&self, dout: &CpuBuf, out: &CpuBuf, lse: &CpuBuf, q: &CpuBuf, k: &CpuBuf, v: &CpuBuf, layout: &Layout, s: AttentionShape, dq: &mut CpuBuf, dk: &mut CpuBuf, dv: &mut CpuBuf) {
+    fn attention_backward(
+        &self,
+        dout: &CpuBuf,
+        out: &CpuBuf,
+        lse: &CpuBuf,
+        q: &CpuBuf,
+        k: &CpuBuf,
+        v: &CpuBuf,
+        layout: &Layout,
+        s: AttentionShape,
+        dq: &mut CpuBuf,
+        dk: &mut CpuBuf,
+        dv: &mut CpuBuf,
+    ) {
         attention::backward(self, dout, out, lse, q, k, v, layout, s, dq, dk, dv);
     }
     fn glu(&self, g: &CpuBuf, u: &CpuBuf, act: Activation, len: usize, h: &mut CpuBuf) {
@@ -230,10 +274,31 @@ impl Device for Cpu {
     fn dropout(&self, x: &CpuBuf, len: usize, p: f32, seed: u64, y: &mut CpuBuf) {
         elementwise::dropout(self, x, len, p, seed, y);
     }
-    fn logprob(&self, logits: &CpuBuf, rows: usize, vocab: usize, targets: &[i32], temperature: f32, lp: &mut CpuBuf, entropy: &mut CpuBuf, lse: &mut CpuBuf) {
+    fn logprob(
+        &self,
+        logits: &CpuBuf,
+        rows: usize,
+        vocab: usize,
+        targets: &[i32],
+        temperature: f32,
+        lp: &mut CpuBuf,
+        entropy: &mut CpuBuf,
+        lse: &mut CpuBuf,
+    ) {
         logprob::forward(self, logits, rows, vocab, targets, temperature, lp, entropy, lse);
     }
-    fn logprob_backward(&self, logits: &mut CpuBuf, rows: usize, vocab: usize, targets: &[i32], temperature: f32, lse: &CpuBuf, entropy: &CpuBuf, dlp: &[f32], dentropy: Option<&[f32]>) {
+    fn logprob_backward(
+        &self,
+        logits: &mut CpuBuf,
+        rows: usize,
+        vocab: usize,
+        targets: &[i32],
+        temperature: f32,
+        lse: &CpuBuf,
+        entropy: &CpuBuf,
+        dlp: &[f32],
+        dentropy: Option<&[f32]>,
+    ) {
         logprob::backward(self, logits, rows, vocab, targets, temperature, lse, entropy, dlp, dentropy);
     }
     fn norm_squared(&self, x: &CpuBuf, len: usize) -> (f64, u64) {
@@ -267,7 +332,15 @@ impl Device for Cpu {
     fn kv_clear(&self, kv: &mut CpuKv) {
         kv.clear();
     }
-    fn attention_decode(&self, kv: &CpuKv, layer: usize, q: &CpuBuf, tables: &[&PageTable], s: AttentionShape, out: &mut CpuBuf) {
+    fn attention_decode(
+        &self,
+        kv: &CpuKv,
+        layer: usize,
+        q: &CpuBuf,
+        tables: &[&PageTable],
+        s: AttentionShape,
+        out: &mut CpuBuf,
+    ) {
         attention_decode::forward(self, kv, layer, q, tables, s, out);
     }
 }

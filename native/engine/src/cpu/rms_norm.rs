@@ -6,7 +6,16 @@ use crate::simd::Simd;
 use crate::simd_fn;
 
 #[inline(always)]
-unsafe fn forward_rows<S: Simd>(x: *const f32, rows: usize, d: usize, w: *const f32, eps: f32, one: f32, y: *mut f32, rstd: *mut f32) {
+unsafe fn forward_rows<S: Simd>(
+    x: *const f32,
+    rows: usize,
+    d: usize,
+    w: *const f32,
+    eps: f32,
+    one: f32,
+    y: *mut f32,
+    rstd: *mut f32,
+) {
     let l = S::LANES;
     for r in 0..rows {
         let (x, y) = (x.add(r * d), y.add(r * d));
@@ -32,7 +41,18 @@ unsafe fn forward_rows<S: Simd>(x: *const f32, rows: usize, d: usize, w: *const 
 simd_fn! { unsafe fn forward_kernel(x: *const f32, rows: usize, d: usize, w: *const f32, eps: f32, one: f32, y: *mut f32, rstd: *mut f32) = forward_rows }
 
 #[inline(always)]
-unsafe fn backward_rows<S: Simd>(dy: *const f32, x: *const f32, rstd: *const f32, rows: usize, d: usize, w: *const f32, one: f32, dx: *mut f32, acc: bool, dw: *mut f32) {
+unsafe fn backward_rows<S: Simd>(
+    dy: *const f32,
+    x: *const f32,
+    rstd: *const f32,
+    rows: usize,
+    d: usize,
+    w: *const f32,
+    one: f32,
+    dx: *mut f32,
+    acc: bool,
+    dw: *mut f32,
+) {
     let l = S::LANES;
     let ov = S::splat(one);
     for r in 0..rows {
@@ -68,12 +88,24 @@ fn grain(d: usize) -> usize {
     (1 << 13) / d.max(1) + 1
 }
 
-pub fn forward(cpu: &Cpu, x: &[f32], rows: usize, d: usize, w: &[f32], eps: f32, plus_one: bool, y: &mut [f32], rstd: &mut [f32]) {
+pub fn forward(
+    cpu: &Cpu,
+    x: &[f32],
+    rows: usize,
+    d: usize,
+    w: &[f32],
+    eps: f32,
+    plus_one: bool,
+    y: &mut [f32],
+    rstd: &mut [f32],
+) {
     assert!(x.len() >= rows * d && y.len() >= rows * d && w.len() >= d && rstd.len() >= rows);
     let (yp, rp) = (Shared(y.as_mut_ptr()), Shared(rstd.as_mut_ptr()));
     cpu.pool.run_ranges(rows, grain(d), |a, b| {
         // SAFETY: rows a..b are this task's own; lengths checked above.
-        unsafe { forward_kernel(x[a * d..].as_ptr(), b - a, d, w.as_ptr(), eps, f32::from(plus_one), yp.at(a * d), rp.at(a)) }
+        unsafe {
+            forward_kernel(x[a * d..].as_ptr(), b - a, d, w.as_ptr(), eps, f32::from(plus_one), yp.at(a * d), rp.at(a))
+        }
     });
 }
 
@@ -105,7 +137,18 @@ pub fn backward<B: std::ops::DerefMut<Target = [f32]>>(
             if !part.is_null() {
                 std::ptr::write_bytes(part, 0, d);
             }
-            backward_kernel(dy[a * d..].as_ptr(), x[a * d..].as_ptr(), rstd[a..].as_ptr(), b - a, d, w.as_ptr(), f32::from(plus_one), dxp.at(a * d), acc, part);
+            backward_kernel(
+                dy[a * d..].as_ptr(),
+                x[a * d..].as_ptr(),
+                rstd[a..].as_ptr(),
+                b - a,
+                d,
+                w.as_ptr(),
+                f32::from(plus_one),
+                dxp.at(a * d),
+                acc,
+                part,
+            );
         }
     });
     if let (Some(dw), Some(partial)) = (dw, partial) {

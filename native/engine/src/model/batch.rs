@@ -65,7 +65,12 @@ impl<D: Device> Model<D> {
         }
         self.check_ids(&b.ids)?;
         if b.layout.longest() > self.config.context_length {
-            bail!("too-long", "a sequence of {} tokens is longer than the model's context of {}: shorten it", b.layout.longest(), self.config.context_length);
+            bail!(
+                "too-long",
+                "a sequence of {} tokens is longer than the model's context of {}: shorten it",
+                b.layout.longest(),
+                self.config.context_length
+            );
         }
         Ok(())
     }
@@ -89,7 +94,10 @@ impl<D: Device> Model<D> {
             bail!("bad-temperature", "temperature must be above 0 to score tokens, not {temperature}");
         }
         if grad && self.trainable_parameters() == 0 {
-            bail!("nothing-to-train", "no weight of this model is trainable: open it for full training or attach an adapter first");
+            bail!(
+                "nothing-to-train",
+                "no weight of this model is trainable: open it for full training or attach an adapter first"
+            );
         }
         self.reach(b.layout.longest());
         let (mut rows, mut targets, mut index) = (Vec::new(), Vec::new(), Vec::new());
@@ -122,7 +130,17 @@ impl<D: Device> Model<D> {
                 keep
             });
             let save = grad && !recompute;
-            let (out, saved) = block.forward(&dev, c, x, &b.layout.positions, &self.ropes, &mut Attend::Packed(&b.layout), i, pass, save);
+            let (out, saved) = block.forward(
+                &dev,
+                c,
+                x,
+                &b.layout.positions,
+                &self.ropes,
+                &mut Attend::Packed(&b.layout),
+                i,
+                pass,
+                save,
+            );
             x = out;
             blocks.extend(saved.map(|s| Layer::Full(Box::new(s))).or(input.map(Layer::Input)));
         }
@@ -195,7 +213,16 @@ impl<D: Device> Model<D> {
             let m = r.len();
             let sel = self.select(&kept.last, r);
             let (mut normed, mut rstd) = (dev.alloc(m * h), dev.alloc(m));
-            dev.rms_norm(&sel, m, h, self.norm.vector(&dev), self.config.rms_norm_eps, self.config.norm_plus_one, &mut normed, &mut rstd);
+            dev.rms_norm(
+                &sel,
+                m,
+                h,
+                self.norm.vector(&dev),
+                self.config.rms_norm_eps,
+                self.config.norm_plus_one,
+                &mut normed,
+                &mut rstd,
+            );
             let mut logits = kept_logits.as_mut().and_then(Iterator::next).unwrap_or_else(|| {
                 let mut l = dev.alloc(m * v);
                 dev.linear(&normed, m, &self.head_param().data, &mut l, false);
@@ -203,7 +230,17 @@ impl<D: Device> Model<D> {
             });
             let d: Vec<f32> = ix.iter().map(|&i| dlp[i]).collect();
             let de: Option<Vec<f32>> = dentropy.map(|e| ix.iter().map(|&i| e[i]).collect());
-            dev.logprob_backward(&mut logits, m, v, tg, kept.temperature, &kept.lse[ci], &kept.entropy[ci], &d, de.as_deref());
+            dev.logprob_backward(
+                &mut logits,
+                m,
+                v,
+                tg,
+                kept.temperature,
+                &kept.lse[ci],
+                &kept.entropy[ci],
+                &d,
+                de.as_deref(),
+            );
             let mut dn = dev.alloc(m * h);
             dev.linear_dx(&logits, m, &self.head_param().data, &mut dn, false);
             let head = self.head.as_mut().unwrap_or(&mut self.embed);
@@ -211,21 +248,50 @@ impl<D: Device> Model<D> {
                 dev.linear_dw(&logits, &normed, m, v, h, g);
             }
             let mut dsel = dev.zeros(m * h);
-            super::block::add_norm_backward(&*dev, &dn, &sel, &rstd, m, h, &mut self.norm, self.config.norm_plus_one, &mut dsel);
+            super::block::add_norm_backward(
+                &*dev,
+                &dn,
+                &sel,
+                &rstd,
+                m,
+                h,
+                &mut self.norm,
+                self.config.norm_plus_one,
+                &mut dsel,
+            );
             dev.scatter_add(&dsel, r, h, &mut dx);
         }
         for (i, layer) in kept.blocks.into_iter().enumerate().rev() {
             let saved = match layer {
                 Layer::Full(s) => *s,
                 Layer::Input(x) => {
-                    let again = self.blocks[i].forward(&dev, &self.config, x, &kept.layout.positions, &self.ropes, &mut Attend::Packed(&kept.layout), i, kept.pass, true);
+                    let again = self.blocks[i].forward(
+                        &dev,
+                        &self.config,
+                        x,
+                        &kept.layout.positions,
+                        &self.ropes,
+                        &mut Attend::Packed(&kept.layout),
+                        i,
+                        kept.pass,
+                        true,
+                    );
                     match again.1 {
                         Some(s) => s,
                         None => bail!("internal", "block {i} kept nothing when it was run again"),
                     }
                 }
             };
-            self.blocks[i].backward(&dev, &self.config, saved, &mut dx, &kept.layout.positions, &self.ropes, &kept.layout, kept.pass);
+            self.blocks[i].backward(
+                &dev,
+                &self.config,
+                saved,
+                &mut dx,
+                &kept.layout.positions,
+                &self.ropes,
+                &kept.layout,
+                kept.pass,
+            );
         }
         let scale = self.config.embedding_scale;
         if let Some(g) = self.embed.grad() {
@@ -235,6 +301,11 @@ impl<D: Device> Model<D> {
     }
 }
 
-fn chunks<'a>(rows: &'a [u32], targets: &'a [i32], index: &'a [usize], n: usize) -> impl Iterator<Item = (&'a [u32], &'a [i32], &'a [usize])> {
+fn chunks<'a>(
+    rows: &'a [u32],
+    targets: &'a [i32],
+    index: &'a [usize],
+    n: usize,
+) -> impl Iterator<Item = (&'a [u32], &'a [i32], &'a [usize])> {
     rows.chunks(n).zip(targets.chunks(n)).zip(index.chunks(n)).map(|((r, t), i)| (r, t, i))
 }

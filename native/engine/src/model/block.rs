@@ -147,7 +147,17 @@ impl<D: Device> Block<D> {
     }
 
     /// dx `[T, H]`: in, the gradient of the block's output; out, of its input.
-    pub fn backward(&mut self, dev: &D, c: &ModelConfig, mut s: Saved<D>, dx: &mut D::Buf, positions: &[u32], ropes: &Ropes<D>, layout: &Layout, pass: Pass) {
+    pub fn backward(
+        &mut self,
+        dev: &D,
+        c: &ModelConfig,
+        mut s: Saved<D>,
+        dx: &mut D::Buf,
+        positions: &[u32],
+        ropes: &Ropes<D>,
+        layout: &Layout,
+        pass: Pass,
+    ) {
         let t = positions.len();
         let (h, hd) = (c.hidden_size, self.shape.head_dim);
         let (qd, kd, f) = (self.shape.heads * hd, self.shape.kv_heads * hd, c.intermediate_size);
@@ -238,9 +248,16 @@ impl<D: Device> Block<D> {
         ]
     }
     pub fn norms(&self) -> impl Iterator<Item = &Param<D>> {
-        [Some(&self.input_norm), self.q_norm.as_ref(), self.k_norm.as_ref(), self.post_attention_norm.as_ref(), Some(&self.mlp_norm), self.post_mlp_norm.as_ref()]
-            .into_iter()
-            .flatten()
+        [
+            Some(&self.input_norm),
+            self.q_norm.as_ref(),
+            self.k_norm.as_ref(),
+            self.post_attention_norm.as_ref(),
+            Some(&self.mlp_norm),
+            self.post_mlp_norm.as_ref(),
+        ]
+        .into_iter()
+        .flatten()
     }
     pub fn norms_mut(&mut self) -> impl Iterator<Item = &mut Param<D>> {
         [
@@ -257,7 +274,15 @@ impl<D: Device> Block<D> {
 }
 
 /// Gradient through `norm(raw)`, with the norm's statistics made again.
-fn norm_backward<D: Device>(dev: &D, c: &ModelConfig, dy: &D::Buf, raw: &D::Buf, rows: usize, d: usize, w: &mut Param<D>) -> D::Buf {
+fn norm_backward<D: Device>(
+    dev: &D,
+    c: &ModelConfig,
+    dy: &D::Buf,
+    raw: &D::Buf,
+    rows: usize,
+    d: usize,
+    w: &mut Param<D>,
+) -> D::Buf {
     let (mut y, mut rstd) = (dev.alloc(rows * d), dev.alloc(rows));
     dev.rms_norm(raw, rows, d, w.vector(dev), c.rms_norm_eps, c.norm_plus_one, &mut y, &mut rstd);
     let dx = &mut y;
@@ -268,7 +293,17 @@ fn norm_backward<D: Device>(dev: &D, c: &ModelConfig, dy: &D::Buf, raw: &D::Buf,
 }
 
 /// dx += gradient through `norm(x)`.
-pub fn add_norm_backward<D: Device>(dev: &D, dy: &D::Buf, x: &D::Buf, rstd: &D::Buf, rows: usize, d: usize, w: &mut Param<D>, plus_one: bool, dx: &mut D::Buf) {
+pub fn add_norm_backward<D: Device>(
+    dev: &D,
+    dy: &D::Buf,
+    x: &D::Buf,
+    rstd: &D::Buf,
+    rows: usize,
+    d: usize,
+    w: &mut Param<D>,
+    plus_one: bool,
+    dx: &mut D::Buf,
+) {
     let grad = w.state.as_mut().map(|s| &mut s.grad);
     let weight = dev.matrix_buf(&w.data).expect("norms are loaded dense");
     dev.rms_norm_backward(dy, x, rstd, rows, d, weight, plus_one, dx, true, grad);

@@ -12,9 +12,10 @@ use std::path::Path;
 /// # Errors
 /// `bad-config`, `write-failed`, `disk-full`, and those of reading the configuration.
 pub fn create_model(folder: &Path, config_json: &str, seed: u64) -> Result<()> {
-    let json: serde_json::Value =
-        serde_json::from_str(config_json).map_err(|e| EngineError::new("bad-config", format!("the model configuration is not valid JSON: {e}")))?;
-    let failed = |e: std::io::Error| EngineError::new("write-failed", format!("cannot write {}: {e}", folder.display()));
+    let json: serde_json::Value = serde_json::from_str(config_json)
+        .map_err(|e| EngineError::new("bad-config", format!("the model configuration is not valid JSON: {e}")))?;
+    let failed =
+        |e: std::io::Error| EngineError::new("write-failed", format!("cannot write {}: {e}", folder.display()));
     let config = config_from_json(&json, None, &folder.display().to_string())?;
     let std = json["initializer_range"].as_f64().unwrap_or(0.02) as f32;
     let tensors = expected_tensors(&config);
@@ -33,8 +34,11 @@ pub fn create_model(folder: &Path, config_json: &str, seed: u64) -> Result<()> {
             }
         })
         .collect();
-    let out: Vec<TensorOut> =
-        tensors.iter().zip(&data).map(|((name, shape), data)| TensorOut { name, shape, data, dtype: Dtype::F32 }).collect();
+    let out: Vec<TensorOut> = tensors
+        .iter()
+        .zip(&data)
+        .map(|((name, shape), data)| TensorOut { name, shape, data, dtype: Dtype::F32 })
+        .collect();
     std::fs::create_dir_all(folder).map_err(failed)?;
     write_safetensors(&folder.join("model.safetensors"), &out, &[])?;
     std::fs::write(folder.join("config.json"), format!("{json:#}\n")).map_err(failed)

@@ -63,8 +63,13 @@ impl<D: Device> Model<D> {
         let (h, f, v) = (c.hidden_size, c.intermediate_size, c.vocab_size);
         let (qd, kd) = (c.heads * c.head_dim, c.kv_heads * c.head_dim);
         let trained = self.trainable_parameters() as u64 * 4;
-        let dense: u64 = self.params().filter(|p| self.dev.matrix_buf(&p.data).is_some()).map(|p| p.len() as u64 * 4).sum();
-        let encoded = self.weight_bytes.saturating_sub(if self.trainable == super::Trainable::Full { self.weight_bytes } else { 0 });
+        let dense: u64 =
+            self.params().filter(|p| self.dev.matrix_buf(&p.data).is_some()).map(|p| p.len() as u64 * 4).sum();
+        let encoded = self.weight_bytes.saturating_sub(if self.trainable == super::Trainable::Full {
+            self.weight_bytes
+        } else {
+            0
+        });
         let mut e = MemoryEstimate { weights: dense + encoded, ..Default::default() };
         if plan.tokens > 0 {
             e.weights += self.panel_bytes(true);

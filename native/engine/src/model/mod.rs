@@ -55,7 +55,8 @@ pub struct Model<D: Device> {
 
 impl<D: Device> Model<D> {
     pub fn params(&self) -> impl Iterator<Item = &Param<D>> {
-        let blocks = self.blocks.iter().flat_map(|b| b.norms().chain(b.linears().into_iter().flat_map(|(_, l)| l.params())));
+        let blocks =
+            self.blocks.iter().flat_map(|b| b.norms().chain(b.linears().into_iter().flat_map(|(_, l)| l.params())));
         [&self.embed, &self.norm].into_iter().chain(self.head.as_ref()).chain(blocks)
     }
 
@@ -121,7 +122,16 @@ impl<D: Device> Model<D> {
     fn logits_of(&self, x: &D::Buf, rows: usize, decode: bool) -> D::Buf {
         let h = self.config.hidden_size;
         let (mut n, mut rstd) = (self.dev.alloc(rows * h), self.dev.alloc(rows));
-        self.dev.rms_norm(x, rows, h, self.norm.vector(&self.dev), self.config.rms_norm_eps, self.config.norm_plus_one, &mut n, &mut rstd);
+        self.dev.rms_norm(
+            x,
+            rows,
+            h,
+            self.norm.vector(&self.dev),
+            self.config.rms_norm_eps,
+            self.config.norm_plus_one,
+            &mut n,
+            &mut rstd,
+        );
         let mut logits = self.dev.alloc(rows * self.config.vocab_size);
         let head = &self.head_param().data;
         if decode {
@@ -139,7 +149,13 @@ impl<D: Device> Model<D> {
     }
 
     /// Prompts into KV pages; returns logits `[prompts, V]` of each prompt's last token.
-    pub fn prefill(&mut self, ids: &[i32], layout: &crate::layout::Layout, kv: &mut D::Kv, at: &[(u32, u32)]) -> D::Buf {
+    pub fn prefill(
+        &mut self,
+        ids: &[i32],
+        layout: &crate::layout::Layout,
+        kv: &mut D::Kv,
+        at: &[(u32, u32)],
+    ) -> D::Buf {
         self.reach(layout.longest());
         let x = self.embed_tokens(ids);
         let x = self.run(x, &layout.positions, &mut Attend::Prefill(layout, kv, at), self.pass(false, None));
@@ -150,7 +166,14 @@ impl<D: Device> Model<D> {
     }
 
     /// One token of every sequence; `at` is where its key and value go, `tables` include it. Returns logits `[n, V]`.
-    pub fn decode(&mut self, ids: &[i32], positions: &[u32], kv: &mut D::Kv, tables: &[&crate::device::PageTable], at: &[(u32, u32)]) -> D::Buf {
+    pub fn decode(
+        &mut self,
+        ids: &[i32],
+        positions: &[u32],
+        kv: &mut D::Kv,
+        tables: &[&crate::device::PageTable],
+        at: &[(u32, u32)],
+    ) -> D::Buf {
         self.reach(positions.iter().max().map_or(1, |&p| p as usize + 1));
         let x = self.embed_tokens(ids);
         let x = self.run(x, positions, &mut Attend::Decode(kv, tables, at), self.pass(true, None));
@@ -166,7 +189,19 @@ impl<D: Device> Model<D> {
             let mut keep = self.dev.alloc(ids.len() * self.config.hidden_size);
             self.dev.copy(&x, &mut keep, ids.len() * self.config.hidden_size);
             all.push(keep);
-            x = b.forward(&self.dev, &self.config, x, &layout.positions, &self.ropes, &mut Attend::Packed(layout), i, self.pass(false, None), false).0;
+            x = b
+                .forward(
+                    &self.dev,
+                    &self.config,
+                    x,
+                    &layout.positions,
+                    &self.ropes,
+                    &mut Attend::Packed(layout),
+                    i,
+                    self.pass(false, None),
+                    false,
+                )
+                .0;
         }
         all.push(x);
         all

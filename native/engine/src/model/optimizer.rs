@@ -47,7 +47,10 @@ impl<D: Device> Model<D> {
             }
         });
         if total == 0 {
-            bail!("nothing-to-train", "no weight of this model is trainable: open it for full training or attach an adapter first");
+            bail!(
+                "nothing-to-train",
+                "no weight of this model is trainable: open it for full training or attach an adapter first"
+            );
         }
         let norm = squared.sqrt();
         if bad > 0 || !norm.is_finite() {

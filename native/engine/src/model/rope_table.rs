@@ -12,13 +12,15 @@ fn inverse_frequencies(rope: &Rope, head_dim: usize) -> Vec<f32> {
             let Some(s) = rope.llama3 else { return f };
             // Long wavelengths are stretched by `factor`, short ones kept, those between blended.
             let wavelength = 2.0 * std::f32::consts::PI / f;
-            let (low, high) = (s.original_max_position / s.low_freq_factor, s.original_max_position / s.high_freq_factor);
+            let (low, high) =
+                (s.original_max_position / s.low_freq_factor, s.original_max_position / s.high_freq_factor);
             if wavelength > low {
                 f / s.factor
             } else if wavelength < high {
                 f
             } else {
-                let smooth = (s.original_max_position / wavelength - s.low_freq_factor) / (s.high_freq_factor - s.low_freq_factor);
+                let smooth = (s.original_max_position / wavelength - s.low_freq_factor)
+                    / (s.high_freq_factor - s.low_freq_factor);
                 (1.0 - smooth) * f / s.factor + smooth * f
             }
         })

@@ -11,16 +11,20 @@ use std::path::Path;
 
 fn write_json(path: &Path, value: &Value) -> Result<()> {
     let text = format!("{value:#}\n");
-    std::fs::write(path, text).map_err(|e| EngineError::new("write-failed", format!("cannot write {}: {e}", path.display())))
+    std::fs::write(path, text)
+        .map_err(|e| EngineError::new("write-failed", format!("cannot write {}: {e}", path.display())))
 }
 
 fn read_json(path: &Path) -> Result<Value> {
-    let text = std::fs::read_to_string(path).map_err(|e| EngineError::new("read-failed", format!("cannot read {}: {e}", path.display())))?;
-    serde_json::from_str(&text).map_err(|e| EngineError::new("bad-json", format!("{} is not valid JSON: {e}", path.display())))
+    let text = std::fs::read_to_string(path)
+        .map_err(|e| EngineError::new("read-failed", format!("cannot read {}: {e}", path.display())))?;
+    serde_json::from_str(&text)
+        .map_err(|e| EngineError::new("bad-json", format!("{} is not valid JSON: {e}", path.display())))
 }
 
 fn make_folder(folder: &Path) -> Result<()> {
-    std::fs::create_dir_all(folder).map_err(|e| EngineError::new("write-failed", format!("cannot create {}: {e}", folder.display())))
+    std::fs::create_dir_all(folder)
+        .map_err(|e| EngineError::new("write-failed", format!("cannot create {}: {e}", folder.display())))
 }
 
 impl<D: Device> Model<D> {
@@ -109,9 +113,14 @@ impl<D: Device> Model<D> {
             bail!("bad-adapter", "{place}/adapter_config.json lacks r or lora_alpha");
         };
         let modules: Vec<String> = match &config["target_modules"] {
-            Value::Array(a) => a.iter().filter_map(|m| m.as_str()).map(|m| m.rsplit('.').next().unwrap_or(m).to_string()).collect(),
+            Value::Array(a) => {
+                a.iter().filter_map(|m| m.as_str()).map(|m| m.rsplit('.').next().unwrap_or(m).to_string()).collect()
+            }
             Value::String(s) if s == "all-linear" => ALL_LINEAR.map(String::from).to_vec(),
-            other => bail!("bad-adapter", "{place}/adapter_config.json: target_modules {other} is not a list of module names"),
+            other => bail!(
+                "bad-adapter",
+                "{place}/adapter_config.json: target_modules {other} is not a list of module names"
+            ),
         };
         let file = SafetensorsFile::open(&folder.join("adapter_model.safetensors"))?;
         let dropout = config["lora_dropout"].as_f64().unwrap_or(0.0) as f32;
@@ -126,7 +135,13 @@ impl<D: Device> Model<D> {
             failure = (|| {
                 let view = file.tensor(&p.name)?;
                 if view.shape != p.shape {
-                    bail!("bad-adapter", "{place}: {} has shape {:?}, this model needs {:?}", p.name, view.shape, p.shape);
+                    bail!(
+                        "bad-adapter",
+                        "{place}: {} has shape {:?}, this model needs {:?}",
+                        p.name,
+                        view.shape,
+                        p.shape
+                    );
                 }
                 crate::formats::check_finite(&view)?;
                 let data = view.to_f32()?;
@@ -140,7 +155,12 @@ impl<D: Device> Model<D> {
         });
         let stray = file.names().count() - found.min(file.names().count());
         let failure = failure.or_else(|| {
-            (stray > 0).then(|| EngineError::new("bad-adapter", format!("{place}: {stray} tensors of the adapter belong to no module of this model")))
+            (stray > 0).then(|| {
+                EngineError::new(
+                    "bad-adapter",
+                    format!("{place}: {stray} tensors of the adapter belong to no module of this model"),
+                )
+            })
         });
         if let Some(e) = failure {
             self.drop_adapter();
@@ -173,7 +193,8 @@ impl<D: Device> Model<D> {
                 }
             }
         });
-        let out: Vec<TensorOut> = tensors.iter().map(|(name, shape, data)| TensorOut { name, shape, data, dtype: Dtype::F32 }).collect();
+        let out: Vec<TensorOut> =
+            tensors.iter().map(|(name, shape, data)| TensorOut { name, shape, data, dtype: Dtype::F32 }).collect();
         let (steps, passes) = (self.steps.to_string(), self.passes.to_string());
         write_safetensors(path, &out, &[("step", &steps), ("forward_passes", &passes)])
     }
@@ -196,7 +217,12 @@ impl<D: Device> Model<D> {
             let read = |kind: &str| -> Result<D::Buf> {
                 let view = file.tensor(&format!("{name}.{kind}"))?;
                 if view.shape != shape {
-                    bail!("bad-state", "{}: {name}.{kind} has shape {:?}, expected {shape:?}", path.display(), view.shape);
+                    bail!(
+                        "bad-state",
+                        "{}: {name}.{kind} has shape {:?}, expected {shape:?}",
+                        path.display(),
+                        view.shape
+                    );
                 }
                 Ok(dev.upload(&view.to_f32()?))
             };
