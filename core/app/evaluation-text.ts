@@ -41,8 +41,8 @@ export function gameText({ win, draw, loss, illegal }: GameCell): string {
 
 /** Every measure with one column of values per report: sampled, then greedy where it was measured. */
 export function comparisonRows(reports: readonly { label: string; report: EvalReport }[]): string[][] {
-  const columns = reports.flatMap(({ label, report }) => [
-    { label, measures: report as Measures },
+  const columns = reports.flatMap(({ label, report }): { label: string; measures: Measures }[] => [
+    { label, measures: report },
     ...(report.greedy === null ? [] : [{ label: `${label}, greedy`, measures: report.greedy }]),
   ]);
   const labels = measureRows(columns[0].measures).map(([label]) => label);

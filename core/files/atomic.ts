@@ -9,9 +9,11 @@ import {
   readdirSync,
   renameSync,
   rmSync,
+  rmdirSync,
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { HoneError } from "../contract/errors.ts";
 import { rethrowDiskFull } from "./disk.ts";
 
 /** Part of every temporary name, so that left-overs of a killed process can be told apart and removed. */
@@ -64,23 +66,44 @@ export function writeFileAtomic(path: string, data: string | Uint8Array): void {
 
 /**
  * Makes a folder through `fill`, which gets a temporary folder beside it: synced, then renamed to its final name. An
- * older folder of that name is replaced. When `fill` fails nothing is left behind.
+ * older folder of that name is replaced, or, with `replace: false`, left alone: then the error is `folder-exists`. When
+ * `fill` fails nothing is left behind.
  */
-export async function publishFolder(path: string, fill: (temporary: string) => Promise<void>): Promise<void> {
+export async function publishFolder(
+  path: string,
+  fill: (temporary: string) => Promise<void>,
+  { replace = true }: { replace?: boolean } = {},
+): Promise<void> {
   const temporary = temporaryPath(path);
   try {
     rmSync(temporary, { recursive: true, force: true });
     mkdirSync(temporary, { recursive: true });
     await fill(temporary);
     fsyncTree(temporary);
-    const older = `${temporary}-older`;
-    if (existsSync(path)) renameSync(path, older);
-    renameSync(temporary, path);
+    if (replace) replaceFolder(temporary, path);
+    else renameToNew(temporary, path);
     fsyncPath(dirname(path));
-    rmSync(older, { recursive: true, force: true });
   } catch (error) {
     rmSync(temporary, { recursive: true, force: true });
     rethrowDiskFull(error, path);
+  }
+}
+
+function replaceFolder(from: string, to: string): void {
+  const older = `${from}-older`;
+  if (existsSync(to)) renameSync(to, older);
+  renameSync(from, to);
+  rmSync(older, { recursive: true, force: true });
+}
+
+/** An empty folder may stand there: a user made it to say where. */
+function renameToNew(from: string, to: string): void {
+  try {
+    if (existsSync(to)) rmdirSync(to);
+    renameSync(from, to);
+  } catch (error) {
+    if (!existsSync(to)) throw error;
+    throw new HoneError("folder-exists", `${to} already exists and is not empty`, { cause: error });
   }
 }
 

@@ -36,19 +36,23 @@ export class RunFolder {
   /** Makes the folder with its `config.json`, in one rename: a run folder that exists can be resumed. */
   static async create(path: string, config: RunConfig, record: RunRecord): Promise<RunFolder> {
     const folder = new RunFolder(path);
-    if (existsSync(folder.path) && readdirSync(folder.path).length > 0) {
-      throw new HoneError("run-exists", `${folder.path} already exists and is not empty`, {
+    const fill = async (temporary: string) => {
+      for (const name of ["checkpoints", "rollouts", "evaluations", "logs"] as const) {
+        mkdirSync(join(temporary, runFiles[name]));
+      }
+      writeFileSync(join(temporary, runFiles.config), configText(config, record));
+    };
+    try {
+      await publishFolder(folder.path, fill, { replace: false });
+    } catch (error) {
+      if (!(error instanceof HoneError) || error.code !== "folder-exists") throw error;
+      throw new HoneError("run-exists", error.message, {
+        cause: error,
         fix: existsSync(folder.file("config"))
           ? `go on with \`hone resume ${path}\`, or choose another --output-dir`
           : "choose another --output-dir",
       });
     }
-    await publishFolder(folder.path, async (temporary) => {
-      for (const name of ["checkpoints", "rollouts", "evaluations", "logs"] as const) {
-        mkdirSync(join(temporary, runFiles[name]));
-      }
-      writeFileSync(join(temporary, runFiles.config), configText(config, record));
-    });
     return folder;
   }
 

@@ -114,15 +114,15 @@ export async function prepareRun(
 /** Begins a new run, in `output_dir` or in a new folder of the library. */
 export async function startTraining(context: TrainContext, input: RunConfigInput): Promise<TrainResult> {
   const config = resolveConfig(input);
-  const path =
+  const newPath = () =>
     config.output_dir ?? join(runsFolder(), newRunName([config.task, config.method, shortName(config.model)]));
   const prepared = await prepareRun(context, config, undefined);
   try {
     const { task, rows, chat, totalSteps, model } = prepared;
     const example = chat.renderPrompt(task.prompt(rows.train[0]), task.tools, task.toolChoice);
-    requireFreeBytes(path, runBytes(config, model.info(), totalSteps, example.length), "this run");
+    requireFreeBytes(newPath(), runBytes(config, model.info(), totalSteps, example.length), "this run");
     const record = await makeRecord(context, prepared);
-    const folder = await RunFolder.create(path, prepared.config, record);
+    const folder = await RunFolder.create(newPath(), prepared.config, record);
     return await runToEnd(context, prepared, folder, record, undefined);
   } finally {
     await prepared.model.close();

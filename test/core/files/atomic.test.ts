@@ -40,6 +40,20 @@ describe("atomic writes", () => {
     expect(readdirSync(target)).toEqual(["whole"]);
   });
 
+  test("a folder with something in it is replaced only when that is wanted", async () => {
+    const target = join(folder(), "run");
+    const fill = (name: string) => async (temporary: string) => writeFileSync(join(temporary, name), "x");
+    mkdirSync(target);
+    await publishFolder(target, fill("first"), { replace: false });
+    await expect(publishFolder(target, fill("second"), { replace: false })).rejects.toMatchObject({
+      code: "folder-exists",
+    });
+    expect(readdirSync(target)).toEqual(["first"]);
+    await publishFolder(target, fill("third"));
+    expect(readdirSync(join(target, ".."))).toEqual(["run"]);
+    expect(readdirSync(target)).toEqual(["third"]);
+  });
+
   test("left-overs of a killed process are removed, other files are not", () => {
     const root = folder();
     mkdirSync(join(root, "checkpoint-5.partial-123"));

@@ -22,7 +22,7 @@ const healthy: Values = {
 
 /** Rows of n steps; `change` gives what differs at a step. */
 function run(n: number, change: (step: number) => Values = () => ({})): MetricsRow[] {
-  return Array.from({ length: n }, (_, i) => ({ step: i + 1, time: i, ...healthy, ...change(i + 1) }) as MetricsRow);
+  return Array.from({ length: n }, (_, i) => ({ step: i + 1, time: i, ...healthy, ...change(i + 1) }));
 }
 
 const names = (rows: ReturnType<typeof run>) => findAlarms(rows).map((alarm) => alarm.name);
