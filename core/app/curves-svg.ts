@@ -56,13 +56,19 @@ ${body}
 `;
 }
 
+/** Plain colours, no custom properties: image viewers and editors know no others. */
+function colours(paper: string, ink: string, soft: string, grid: string, line: string, mark: string): string {
+  return [
+    `.paper{fill:${paper}}text{fill:${soft}}.title{fill:${ink}}.grid{stroke:${grid}}.reference{stroke:${soft}}`,
+    `.raw,.smooth{stroke:${line}}.line{fill:${line}}.mark{fill:${mark}}`,
+  ].join("");
+}
+
 const style = [
-  "svg{--paper:#fff;--ink:#1f2328;--soft:#6b7280;--grid:#e5e7eb;--line:#2563eb;--mark:#b45309}",
-  "@media(prefers-color-scheme:dark){svg{--paper:#0f1419;--ink:#e6edf3;--soft:#9aa4b2;--grid:#2a313a;--line:#6ea8fe;--mark:#f0b35a}}",
-  "text{font:12px system-ui,sans-serif;fill:var(--soft)}.title{font-size:14px;font-weight:600;fill:var(--ink)}",
-  ".paper{fill:var(--paper)}.grid{stroke:var(--grid)}.reference{stroke:var(--soft);stroke-dasharray:4 4}",
-  ".raw{fill:none;stroke:var(--line);opacity:.25}.smooth{fill:none;stroke:var(--line);stroke-width:2}",
-  ".mark{fill:var(--mark)}",
+  "text{font:12px system-ui,sans-serif}.title{font-size:14px;font-weight:600}",
+  ".reference{stroke-dasharray:4 4}.raw{fill:none;opacity:.25}.smooth{fill:none;stroke-width:2}",
+  colours("#fff", "#1f2328", "#6b7280", "#e5e7eb", "#2563eb", "#b45309"),
+  `@media(prefers-color-scheme:dark){${colours("#0f1419", "#e6edf3", "#9aa4b2", "#2a313a", "#6ea8fe", "#f0b35a")}}`,
 ].join("");
 
 function series(rows: readonly MetricsRow[], name: string): Point[] {
@@ -88,6 +94,11 @@ function drawPanel(panel: Panel, lastStep: number, top: number): string {
   const y = (value: number) => round(top + margin.top + plotHeight * (1 - (value - low) / (high - low)));
   const right = margin.left + plotWidth;
   const parts = [`<text class="title" x="${margin.left}" y="${top + 20}">${panel.title}</text>`];
+  const legend = [
+    ...(panel.points.length > 0 ? [`<tspan class="line">━</tspan> training, smoothed`] : []),
+    ...(panel.marks.length > 0 ? [`<tspan class="mark">●</tspan> validation`] : []),
+  ];
+  parts.push(`<text x="${right}" y="${top + 20}" text-anchor="end">${legend.join("   ")}</text>`);
   for (const value of ticks(low, high)) {
     parts.push(`<line class="grid" x1="${margin.left}" x2="${right}" y1="${y(value)}" y2="${y(value)}"/>`);
     parts.push(`<text x="${margin.left - 8}" y="${y(value) + 4}" text-anchor="end">${value}</text>`);
@@ -111,7 +122,6 @@ function drawPanel(panel: Panel, lastStep: number, top: number): string {
       `<circle class="mark" cx="${x(step)}" cy="${y(value)}" r="3"><title>validation, step ${step}: ${round(value)}</title></circle>`,
     );
   }
-  if (panel.marks.length > 0) parts.push(`<text x="${right + 6}" y="${top + margin.top + 4}">● validation</text>`);
   return parts.join("\n");
 }
 

@@ -10,14 +10,7 @@ import { writeFileAtomic } from "../files/atomic.ts";
 import type { Task } from "../tasks/task.ts";
 import type { RunFolder } from "../train/run-folder.ts";
 import { curvesSvg, escapeXml, type ReferenceLine } from "./curves-svg.ts";
-import {
-  comparisonRows,
-  evaluationHeading,
-  gameRows,
-  intervalText,
-  rateText,
-  referenceText,
-} from "./evaluation-text.ts";
+import { evaluationHeading, gameRows, measureTable, intervalText, rateText, referenceText } from "./evaluation-text.ts";
 
 export interface DemoMaterial {
   folder: RunFolder;
@@ -36,7 +29,8 @@ export interface DemoFacts {
   heading: string;
   verdict: string;
   references: string;
-  measures: string[][];
+  /** Sampled, and greedy. */
+  measures: string[][][];
   games: string[][];
   changes: string[][];
   facts: [string, string][];
@@ -88,7 +82,7 @@ export function demoFacts({ folder, before, after, step, train }: DemoMaterial):
     heading: evaluationHeading(after.report),
     verdict,
     references: referenceText(after.report),
-    measures: comparisonRows(reports),
+    measures: [measureTable(reports, "sampled"), measureTable(reports, "greedy")].filter((rows) => rows.length > 0),
     games: gameRows(reports),
     changes: [
       ["change, paired", "after − before"],
@@ -128,8 +122,7 @@ export function demoText(facts: DemoFacts): string {
     facts.heading,
     `on these boards: ${facts.references}`,
     "",
-    textTable(facts.measures),
-    "",
+    ...facts.measures.flatMap((rows) => [textTable(rows), ""]),
     textTable(facts.changes),
     facts.verdict,
     ...(facts.games.length > 0 ? ["", "games (the model was trained as X only)", textTable(facts.games)] : []),
@@ -195,7 +188,7 @@ svg{width:100%;height:auto}
 <p class="soft">${escapeXml(facts.heading)}<br>On these boards: ${escapeXml(facts.references)}</p>
 ${curves}
 <h2>Before and after</h2>
-${table(facts.measures, true)}
+${facts.measures.map((rows) => table(rows, true)).join("<br>")}
 <h2>Change, paired by board, with 95 % intervals</h2>
 ${table(facts.changes.slice(1), false)}
 ${facts.games.length > 0 ? `<h2>Whole games</h2><p class="soft">The model was trained as X only. An illegal move or a missing call loses the game and is counted apart.</p>${table(facts.games, true)}` : ""}

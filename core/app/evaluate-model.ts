@@ -2,11 +2,10 @@
 
 import type { Evaluation, Split } from "../contract/eval.ts";
 import { defaultsFor } from "../contract/defaults.ts";
-import { HoneError } from "../contract/errors.ts";
-import { evaluateTask, type EvaluationStage } from "../evaluate/evaluate-task.ts";
+import { evaluateTask, pickRows, type EvaluationStage } from "../evaluate/evaluate-task.ts";
 import type { Policy } from "../evaluate/policy-types.ts";
 import { findRun } from "../store/library.ts";
-import type { Task, TaskRow } from "../tasks/task.ts";
+import type { Task } from "../tasks/task.ts";
 import { findTask } from "../tasks/tasks.ts";
 import { RunFolder } from "../train/run-folder.ts";
 import type { OpenChoices, OpenPolicy, Session } from "./session.ts";
@@ -26,7 +25,7 @@ export interface EvaluateRequest {
   games?: number;
   /** Models to play against, by name. */
   opponents?: readonly string[];
-  /** Measure only this many rows, the first ones. */
+  /** Measure only about this many rows: whole problems, always the same ones. */
   limit?: number;
 }
 
@@ -78,18 +77,13 @@ export function evaluatePolicy(
     splitSeed,
     seed: request.seed ?? 42,
     maxTokens: request.maxTokens ?? usual.maxTokens,
-    ...(limit !== undefined && { rows: firstRows(task.rows(split, { seed: splitSeed }), limit) }),
+    ...(limit !== undefined && { rows: pickRows(task, task.rows(split, { seed: splitSeed }), limit, splitSeed) }),
     ...(samples !== undefined && { samples }),
     ...(temperature !== undefined && { temperature }),
     ...(greedy !== undefined && { greedy }),
     games: games === 0 ? false : { ...(games !== undefined && { count: games }), opponents },
     ...hooks,
   });
-}
-
-function firstRows(rows: TaskRow[], limit: number): TaskRow[] {
-  if (limit >= 1) return rows.slice(0, limit);
-  throw new HoneError("bad-limit", "an evaluation needs at least one row");
 }
 
 /** A model is measured under the limits it was trained with, so that before and after are alike. */

@@ -1,6 +1,6 @@
 /** An evaluation in words and columns, alone or before and after. */
 
-import type { EvalReport, GameCell, Interval, Measures } from "../contract/eval.ts";
+import type { EvalItem, EvalReport, GameCell, Interval, Measures } from "../contract/eval.ts";
 
 /** `0.412 [0.380, 0.444]` */
 export function intervalText({ mean, lo, hi }: Interval): string {
@@ -39,29 +39,35 @@ export function gameText({ win, draw, loss, illegal }: GameCell): string {
   return `${win} / ${draw} / ${loss} / ${illegal}`;
 }
 
-/** Every measure with one column of values per report: sampled, then greedy where it was measured. */
-export function comparisonRows(reports: readonly { label: string; report: EvalReport }[]): string[][] {
-  const columns = reports.flatMap(({ label, report }): { label: string; measures: Measures }[] => [
-    { label, measures: report },
-    ...(report.greedy === null ? [] : [{ label: `${label}, greedy`, measures: report.greedy }]),
-  ]);
+export interface LabelledReport {
+  label: string;
+  report: EvalReport;
+}
+
+/** Every measure with one column of values per report, of the sampled or of the greedy pass; empty when it was not made. */
+export function measureTable(reports: readonly LabelledReport[], pass: EvalItem["pass"]): string[][] {
+  const columns = reports.flatMap(({ label, report }): { label: string; measures: Measures }[] => {
+    const measures = pass === "greedy" ? report.greedy : report;
+    return measures === null ? [] : [{ label, measures }];
+  });
+  if (columns.length === 0) return [];
   const labels = measureRows(columns[0].measures).map(([label]) => label);
   const cells = columns.map(({ measures }) => measureRows(measures).map(([, value]) => value));
-  const rows = [["", ...columns.map(({ label }) => label)]];
+  const heading = pass === "greedy" ? "greedy" : `sampled, temperature ${reports[0].report.temperature}`;
+  const rows = [[heading, ...columns.map(({ label }) => label)]];
   labels.forEach((label, i) => rows.push([label, ...cells.map((column) => column[i])]));
-  for (const kind of Object.keys(reports[0].report.failures)) {
+  for (const kind of Object.keys(columns[0].measures.failures)) {
     rows.push([`−1: ${kind}`, ...columns.map(({ measures }) => String(measures.failures[kind] ?? 0))]);
   }
-  const agreement = reports.flatMap(({ report }) => [
-    report.symmetry_agreement === null ? "–" : rateText(report.symmetry_agreement),
-    ...(report.greedy === null ? [] : [""]),
-  ]);
-  rows.push(["same move on mirror images", ...agreement]);
+  // It is measured on the greedy answers where there are any.
+  if ((pass === "greedy") === (reports[0].report.greedy !== null)) {
+    rows.push(["same move on mirror images", ...reports.map(({ report }) => rateText(report.symmetry_agreement))]);
+  }
   return rows;
 }
 
 /** One row per opponent and side; a report that did not play an opponent has a dash. */
-export function gameRows(reports: readonly { label: string; report: EvalReport }[]): string[][] {
+export function gameRows(reports: readonly LabelledReport[]): string[][] {
   const opponents = [...new Set(reports.flatMap(({ report }) => Object.keys(report.games)))];
   if (opponents.length === 0) return [];
   const rows = [["win / draw / loss / illegal", ...reports.map(({ label }) => label)]];

@@ -2,7 +2,7 @@
 
 import type { Command } from "commander";
 import { evaluateModel, type EvaluateRequest } from "../app/evaluate-model.ts";
-import { comparisonRows, evaluationHeading, gameRows, referenceText } from "../app/evaluation-text.ts";
+import { evaluationHeading, gameRows, measureTable, referenceText } from "../app/evaluation-text.ts";
 import { Session } from "../app/session.ts";
 import { splits, type EvalReport } from "../contract/eval.ts";
 import { textTable } from "../contract/text-table.ts";
@@ -33,7 +33,7 @@ export function addEvalCommand(program: Command): void {
     .option("--split <part>", `${splits.join(", ")}`, oneOf(...splits), "held-out")
     .option("--split-seed <number>", "of the division into parts (default: as in training)", wholeNumber())
     .option("--samples <number>", "answers for each row", wholeNumber(1), 1)
-    .option("--limit <number>", "measure only the first rows", wholeNumber(1))
+    .option("--limit <number>", "measure only about so many rows, always the same ones", wholeNumber(1))
     .option("--no-greedy", "leave the greedy pass out")
     .option("--games <number>", "games per side and opponent, 0 for none", wholeNumber(), 100)
     .option("--opponent <model>", "also play against this model; may be given several times", repeated)
@@ -79,13 +79,12 @@ function requestOf(flags: Record<string, unknown>): EvaluateRequest {
 }
 
 export function evaluationText(report: EvalReport): string {
-  const column = [{ label: "sampled", report }];
-  const games = gameRows([{ label: report.model, report }]);
+  const reports = [{ label: "mean [95 %]", report }];
+  const games = gameRows([{ label: "games", report }]);
+  const tables = [measureTable(reports, "sampled"), measureTable(reports, "greedy"), games];
   return [
     `${report.model}: ${evaluationHeading(report)}`,
     `on these boards: ${referenceText(report)}`,
-    "",
-    textTable(comparisonRows(column)),
-    ...(games.length > 0 ? ["", textTable(games)] : []),
+    ...tables.filter((rows) => rows.length > 0).flatMap((rows) => ["", textTable(rows)]),
   ].join("\n");
 }

@@ -1,10 +1,11 @@
-/** `hone devices`. */
+/** `hone devices` and `hone bench`. */
 
 import type { Command } from "commander";
 import { Session } from "../app/session.ts";
-import { formatBytes } from "../contract/units.ts";
-import { runs } from "./command.ts";
-import { print, printJson } from "./terminal.ts";
+import { bench, type BenchOptions, type BenchResult } from "../bench/bench.ts";
+import { formatBytes, formatCount } from "../contract/units.ts";
+import { runs, wholeNumber } from "./command.ts";
+import { print, printJson, say } from "./terminal.ts";
 
 export function addMachineCommands(program: Command): void {
   const devices = program
@@ -28,4 +29,28 @@ export function addMachineCommands(program: Command): void {
       print(`  ${note}`);
     }
   });
+
+  const measure = program
+    .command("bench")
+    .summary("measure the engine's speed on this machine")
+    .description("Trains, samples and multiplies in fixed shapes and prints the speeds.")
+    .option("--gguf <file>", "SmolLM2-135M Q4_1, for the measurements of a quantised model")
+    .option("--only <name>", "only measurements with this in their name")
+    .option("--runs <number>", "runs of each, of which the median counts", wholeNumber(1))
+    .option("--threads <number>", "processor threads (default: all)", wholeNumber(1));
+  runs(measure, async (cli, flags) => {
+    const { gguf, only, runs: repeats, threads } = flags as BenchOptions;
+    const report = await bench({
+      ...(gguf !== undefined && { gguf }),
+      ...(only !== undefined && { only }),
+      ...(repeats !== undefined && { runs: repeats }),
+      ...(threads !== undefined && { threads }),
+      onResult: (result) => (cli.json ? say(resultText(result)) : print(resultText(result))),
+    });
+    if (cli.json) printJson(report);
+  });
+}
+
+function resultText({ name, value, unit, higher_is_better }: BenchResult): string {
+  return `${name.padEnd(34)} ${formatCount(value).padStart(12)} ${unit}${higher_is_better ? "" : " (lower is better)"}`;
 }

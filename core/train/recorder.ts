@@ -16,6 +16,9 @@ import {
 import type { TrainListener } from "./events.ts";
 import type { RunFolder } from "./run-folder.ts";
 
+/** An alarm that was clear for fewer steps is the same one still. */
+const quietSteps = 20;
+
 export interface RecorderOptions {
   config: RunConfig;
   listen: TrainListener;
@@ -27,7 +30,8 @@ export class Recorder {
   readonly folder: RunFolder;
   readonly #options: RecorderOptions;
   readonly #history: MetricsRow[];
-  #raised = new Set<AlarmName>();
+  /** The last step at which each alarm held. */
+  readonly #held = new Map<AlarmName, number>();
   #saved: number | undefined;
 
   /** `savedStep`: the checkpoint from which the run was taken up. */
@@ -36,6 +40,7 @@ export class Recorder {
     this.#options = options;
     this.#history = folder.readMetrics();
     this.#saved = savedStep;
+    for (const { name, step } of findAlarms(this.#history)) this.#held.set(name, step);
   }
 
   hasStep(step: number): boolean {
@@ -51,16 +56,16 @@ export class Recorder {
     return finite;
   }
 
-  /** Tells an alarm when it begins to hold, not again while it holds. */
+  /** Tells an alarm when it begins to hold, not while it holds or flickers. */
   #checkHealth(): void {
-    const alarms = findAlarms(this.#history);
-    for (const alarm of alarms) {
-      if (this.#raised.has(alarm.name)) continue;
+    for (const alarm of findAlarms(this.#history)) {
       const { step, name, message, action } = alarm;
+      const held = this.#held.get(name);
+      this.#held.set(name, step);
+      if (held !== undefined && step - held <= quietSteps) continue;
       this.#options.listen({ type: "alarm", alarm });
       this.#event({ kind: "alarm", step, name, message, action });
     }
-    this.#raised = new Set(alarms.map(({ name }) => name));
   }
 
   rollouts(step: number, lines: readonly RolloutLine[]): void {
