@@ -27,6 +27,7 @@ export function requireFreeBytes(path: string, needed: number, purpose: string):
 /** True for the errors by which an operating system, or the engine through it, says that no space is left. */
 export function isDiskFull(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
+  if (error instanceof HoneError && error.code === "disk-full") return true;
   const code = (error as NodeJS.ErrnoException).code;
   if (code === "ENOSPC" || code === "EDQUOT") return true;
   return /no space left on device|not enough space on the disk|disk quota exceeded/i.test(error.message);
@@ -34,8 +35,8 @@ export function isDiskFull(error: unknown): boolean {
 
 /** Throws `error`, as `disk-full` when that is what it means. */
 export function rethrowDiskFull(error: unknown, path: string): never {
-  if (error instanceof HoneError && error.code === "disk-full") throw error;
-  if (!isDiskFull(error)) throw error;
+  // One that has a fix has come through here before.
+  if (!isDiskFull(error) || (error instanceof HoneError && error.fix !== undefined)) throw error;
   throw new HoneError("disk-full", `the disk is full: could not write ${path}`, {
     cause: error,
     fix: "free some space; what was saved before is intact, and a run goes on with `hone resume`",

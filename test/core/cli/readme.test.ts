@@ -1,0 +1,73 @@
+/** The commands in the README are run as they stand there (E12), and every option of a run is one that something reads (B17). */
+
+import { mkdtempSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { beforeAll, expect, test } from "vitest";
+import { optionNames } from "../../../core/contract/config.ts";
+import { tinyModel } from "../train/tiny-model.ts";
+import { hone, newHome } from "./hone.ts";
+
+const root = fileURLToPath(new URL("../../..", import.meta.url));
+const readme = readFileSync(join(root, "core/cli/README.md"), "utf8");
+const commands = [...readme.matchAll(/^hone .*$/gm)].map(([line]) => line);
+
+const home = newHome();
+const scratch = mkdtempSync(join(tmpdir(), "hone-readme-"));
+const run = join(scratch, "run");
+let model: string;
+
+function json(name: string, content: unknown): string {
+  const path = join(scratch, name);
+  writeFileSync(path, JSON.stringify(content));
+  return path;
+}
+
+beforeAll(async () => {
+  model = await tinyModel();
+  const first = await hone(
+    [
+      ...["train", "--model", model, "--task", "tic-tac-toe", "--finetuning-type", "full", "--output-dir", run],
+      ...["--max-steps", "2", "--prompts-per-step", "2", "--max-completion-length", "32", "--eval-size", "8"],
+    ],
+    { home },
+  );
+  expect(first.code, first.stderr).toBe(0);
+});
+
+test("the README names every command", () => {
+  const named = new Set(commands.map((line) => line.split(" ")[1]));
+  expect([...named].sort()).toEqual(
+    ["bench", "chat", "demo", "devices", "eval", "ls", "play", "resume", "score", "show", "template", "train"].sort(),
+  );
+});
+
+test.each(commands.map((line, i) => [line, i] as const))("%s", { timeout: 120_000 }, async (line, i) => {
+  const values: Record<string, string> = {
+    MODEL: model,
+    OUT: join(scratch, `out-${i}`),
+    FILE: join(scratch, `file-${i}.json`),
+    CONFIG: json("config.json", { model, task: "tic-tac-toe", max_steps: 1, prompts_per_step: 2, eval_size: 8 }),
+    MESSAGES: json("messages.json", [{ role: "user", content: "Hi" }]),
+    TOOLS: json("tools.json", [
+      { type: "function", function: { name: "choose_square", parameters: { type: "object" } } },
+    ]),
+  };
+  const words = [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain);
+  const args = words.slice(1).map((word) => values[word] ?? word.replace(/^RUN(?=:|$)/, run));
+  // The demo's own model is the starter, which has tests of its own.
+  if (args[0] === "demo") args.push("--model", model);
+  const { code, stdout, stderr } = await hone(args, { home, input: args[0] === "play" ? "5\nq\n" : "" });
+  expect(code, stderr).toBe(0);
+  expect(stdout).not.toBe("");
+});
+
+test("every option is read somewhere behind the contract", () => {
+  const sources = ["core/train", "core/evaluate", "core/app", "core/train/losses"]
+    .flatMap((folder) => readdirSync(join(root, folder)).map((name) => join(root, folder, name)))
+    .filter((path) => path.endsWith(".ts"))
+    .map((path) => readFileSync(path, "utf8"))
+    .join("\n");
+  expect(optionNames.filter((name) => !new RegExp(`\\b${name}\\b`).test(sources))).toEqual([]);
+});
