@@ -3,18 +3,19 @@
 import { join } from "node:path";
 import type { DemoOutput } from "../contract/cli-json.ts";
 import type { RunConfigInput } from "../contract/config.ts";
-import { CancelledError } from "../contract/errors.ts";
+import { CancelledError, HoneError } from "../contract/errors.ts";
 import type { Evaluation } from "../contract/eval.ts";
-import { newRunName, runsFolder } from "../store/library.ts";
+import { findRun, newRunName, runsFolder } from "../store/library.ts";
 import { findTask } from "../tasks/tasks.ts";
-import { checkpointFolder } from "../train/checkpoints.ts";
+import { checkpointFolder, newestIntactCheckpoint, readTrainerState } from "../train/checkpoints.ts";
 import { shortName } from "../train/model-ref.ts";
 import { peakMemory } from "../train/rl.ts";
 import { RunFolder } from "../train/run-folder.ts";
+import type { TrainResult } from "../train/run.ts";
 import { writeDemoReport } from "./demo-report.ts";
 import { evaluatePolicy, type EvaluateHooks } from "./evaluate-model.ts";
 import type { Session } from "./session.ts";
-import { trainModel, type TrainHooks } from "./train-model.ts";
+import { resumeRun, trainModel, type TrainHooks } from "./train-model.ts";
 
 export interface DemoRequest {
   model: string;
@@ -59,7 +60,7 @@ export async function runDemo(session: Session, request: DemoRequest, hooks: Dem
     output_dir: out,
     ...(request.steps !== undefined && { max_steps: request.steps }),
   };
-  const { run, state, finished } = await trainModel(session, input, hooks);
+  const { run, state, finished } = await trainOrResume(session, input, out, hooks);
   const folder = RunFolder.open(run);
   folder.writeEvaluation(0, "held-out", before);
   if (!finished) throw new CancelledError();
@@ -90,4 +91,32 @@ export async function runDemo(session: Session, request: DemoRequest, hooks: Dem
   };
   const report = writeDemoReport({ folder, task, before, after, step, train, checkpoint: checkpointFolder(run, step) });
   return { before: before.report, after: after.report, train, run, report };
+}
+
+/** A demo that was stopped is taken up again when it is given its folder. */
+async function trainOrResume(
+  session: Session,
+  input: RunConfigInput,
+  out: string,
+  hooks: TrainHooks,
+): Promise<TrainResult> {
+  const existing = findRun(out);
+  if (existing === undefined) return trainModel(session, input, hooks);
+  const { config } = RunFolder.open(existing).readConfig();
+  const different = (["model", "task", "seed"] as const).find((name) => config[name] !== input[name]);
+  if (different !== undefined) {
+    throw new HoneError(
+      "run-exists",
+      `${out} holds a run with ${different} ${config[different]}, not ${String(input[different])}`,
+      { fix: "choose another --out" },
+    );
+  }
+  try {
+    return await resumeRun(session, existing, input.max_steps == null ? {} : { maxSteps: input.max_steps }, hooks);
+  } catch (error) {
+    if (!(error instanceof HoneError) || error.code !== "run-finished") throw error;
+    const { step } = await newestIntactCheckpoint(existing);
+    if (step === undefined) throw error;
+    return { run: existing, state: readTrainerState(checkpointFolder(existing, step)), finished: true };
+  }
 }

@@ -18,7 +18,7 @@ const probePrompts = 4;
 
 /** Opens the model, samples and learns from a few prompts without changing a weight, and closes it again. */
 export async function planRun(session: Session, input: RunConfigInput, hooks: TrainHooks): Promise<RunPlan> {
-  const prepared = await prepareRun(trainContext(session, hooks), resolveConfig(input), undefined);
+  const prepared = await prepareRun(trainContext(session, hooks), resolveConfig(input));
   try {
     const { config, totalSteps, model } = prepared;
     const probe = await probeStep(prepared, hooks.signal);

@@ -16,6 +16,8 @@ export interface OpenChoices {
   /** `chatml` or a file, instead of the model's own. */
   template?: string;
   thinking?: boolean;
+  /** The date that a template may write into a prompt. Default: now. */
+  now?: Date;
   onProgress?: (progress: OpenProgress) => void;
 }
 
@@ -44,11 +46,12 @@ export class Session {
     return openTokenizer(files.text, { readGgufMetadata });
   }
 
-  openChat(files: ModelFiles, { template, thinking }: OpenChoices = {}): Promise<TextChat> {
+  openChat(files: ModelFiles, { template, thinking, now }: OpenChoices = {}): Promise<TextChat> {
     return openTextChat(files.text, {
       readGgufMetadata,
       ...(template !== undefined && { template }),
       ...(thinking !== undefined && { thinking }),
+      ...(now !== undefined && { now }),
     });
   }
 

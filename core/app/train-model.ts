@@ -14,7 +14,7 @@ export interface TrainHooks {
 export function trainContext(session: Session, { command, listen, signal }: TrainHooks): TrainContext {
   return {
     engine: session.engine,
-    openChat: (files, template) => session.openChat(files, template === null ? {} : { template }),
+    openChat: (files, template, now) => session.openChat(files, { now, ...(template !== null && { template }) }),
     honeVersion: session.honeVersion,
     command,
     listen,

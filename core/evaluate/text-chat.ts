@@ -13,6 +13,8 @@ export interface TextChatOptions extends OpenTokenizerOptions {
   template?: string;
   /** Absent: as the template does by itself. */
   thinking?: boolean;
+  /** The date that a template may write into a prompt. Default: now, whenever a prompt is rendered. */
+  now?: Date;
 }
 
 /** Longest tail of a prompt, in tokens, in which an opened `<think>` is looked for. */
@@ -21,12 +23,12 @@ const thinkTail = 8;
 export class TextChat implements Chat {
   readonly text: TextLayer;
   readonly stopIds: readonly number[];
-  readonly #thinking: boolean | undefined;
+  readonly #options: Pick<TextChatOptions, "thinking" | "now">;
 
-  constructor(text: TextLayer, thinking?: boolean) {
+  constructor(text: TextLayer, options: Pick<TextChatOptions, "thinking" | "now"> = {}) {
     this.text = text;
     this.stopIds = text.stopIds;
-    this.#thinking = thinking;
+    this.#options = options;
   }
 
   renderPrompt(messages: readonly Message[], tools: readonly ToolDefinition[]): Int32Array {
@@ -35,7 +37,7 @@ export class TextChat implements Chat {
       tools,
       addGenerationPrompt: true,
       loss: "none",
-      ...(this.#thinking !== undefined && { thinking: this.#thinking }),
+      ...this.#options,
     });
     return Int32Array.from(ids);
   }
@@ -64,10 +66,10 @@ export class TextChat implements Chat {
 
 /** Opens tokenizer and chat template of a model folder or .gguf file. */
 export async function openTextChat(path: string, options: TextChatOptions = {}): Promise<TextChat> {
-  const { template, thinking, ...tokenizerOptions } = options;
+  const { template, thinking, now, ...tokenizerOptions } = options;
   const tokenizer = await openTokenizer(path, tokenizerOptions);
   const text = openChat(tokenizer, template === undefined ? {} : { template: readTemplate(template) });
-  return new TextChat(text, thinking);
+  return new TextChat(text, { ...(thinking !== undefined && { thinking }), ...(now !== undefined && { now }) });
 }
 
 function readTemplate(template: string): string {

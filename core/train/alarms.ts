@@ -222,13 +222,14 @@ function levelNow(rows: readonly MetricsRow[], name: string, width = span): numb
 function fromLevel(
   rows: readonly MetricsRow[],
   name: string,
-  pick: (...levels: number[]) => number,
+  pick: (a: number, b: number) => number,
 ): { now: number; extreme: number } | undefined {
-  const n = count(rows, name);
-  if (n < 2 * span) return undefined;
-  const earlier: number[] = [];
-  for (let end = span; end <= n - span; end++) earlier.push(levelAt(rows, name, end) as number);
-  return { now: levelAt(rows, name, n) as number, extreme: pick(...earlier) };
+  const all = values(rows, name);
+  if (all.length < 2 * span) return undefined;
+  const level = (end: number) => mean(all.slice(end - span, end));
+  let extreme = level(span);
+  for (let end = span + 1; end <= all.length - span; end++) extreme = pick(extreme, level(end));
+  return { now: level(all.length), extreme };
 }
 
 function mean(list: readonly number[]): number {

@@ -40,8 +40,11 @@ export interface SavableChat extends Chat {
 
 export interface TrainContext {
   engine: Engine;
-  /** `template`: `chatml` or a file, instead of the model's own. */
-  openChat: (files: ModelFiles, template: string | null) => Promise<SavableChat>;
+  /**
+   * `template`: `chatml` or a file, instead of the model's own. `now`: the date that a template may write into a prompt;
+   * a resumed run keeps that of its beginning, so that its prompts stay the same.
+   */
+  openChat: (files: ModelFiles, template: string | null, now: Date) => Promise<SavableChat>;
   honeVersion: string;
   /** What asked for the run, for its record. */
   command: readonly string[];
@@ -58,6 +61,7 @@ export interface TrainResult {
 
 /** A configuration whose open questions (memory, threads, steps) have been answered on this machine. */
 export interface PreparedRun {
+  begun: Date;
   config: RunConfig & { micro_batch_tokens: number };
   totalSteps: number;
   files: ModelFiles;
@@ -73,7 +77,7 @@ export interface PreparedRun {
 export async function prepareRun(
   context: TrainContext,
   input: RunConfig,
-  checkpoint: string | undefined,
+  resume?: { checkpoint: string | undefined; begun: Date },
 ): Promise<PreparedRun> {
   const { engine } = context;
   const task = findTask(input.task);
@@ -81,11 +85,12 @@ export async function prepareRun(
     throw new HoneError("several-turns", `task ${task.name} takes several turns, which training cannot do yet`);
   }
   makeSchedule(input, 1);
+  const begun = resume?.begun ?? new Date();
   const files = await findModel(input.model);
-  const chat = await context.openChat(files, input.chat_template_path);
+  const chat = await context.openChat(files, input.chat_template_path, begun);
   const [device] = engine.devices();
   const config = { ...input, threads: input.threads ?? device.threads };
-  const model = await openTrainable(engine, config, files, checkpoint, context.onOpen);
+  const model = await openTrainable(engine, config, files, resume?.checkpoint, context.onOpen);
   try {
     const rows = (split: "train" | "validation" | "held-out") => task.rows(split, { seed: config.split_seed });
     const train = rows("train");
@@ -95,6 +100,7 @@ export async function prepareRun(
       config.max_steps ??
       Math.max(1, Math.round(((config.num_train_epochs ?? 1) * train.length) / config.prompts_per_step));
     return {
+      begun,
       config: { ...config, micro_batch_tokens: await chooseMicroBatchTokens(config, model, device.memoryFree) },
       totalSteps,
       files,
@@ -116,7 +122,7 @@ export async function startTraining(context: TrainContext, input: RunConfigInput
   const config = resolveConfig(input);
   const newPath = () =>
     config.output_dir ?? join(runsFolder(), newRunName([config.task, config.method, shortName(config.model)]));
-  const prepared = await prepareRun(context, config, undefined);
+  const prepared = await prepareRun(context, config);
   try {
     const { task, rows, chat, totalSteps, model } = prepared;
     const example = chat.renderPrompt(task.prompt(rows.train[0]), task.tools, task.toolChoice);
@@ -155,7 +161,7 @@ export async function resumeTraining(
       });
     }
     const config = { ...stored.config, max_steps: totalSteps, num_train_epochs: null };
-    const prepared = await prepareRun(context, config, checkpoint);
+    const prepared = await prepareRun(context, config, { checkpoint, begun: new Date(stored.record.created) });
     try {
       await refuseOtherBase(stored.record, prepared);
       if (totalSteps !== stored.config.max_steps) folder.writeConfig(prepared.config, stored.record);
@@ -267,7 +273,7 @@ async function makeRecord(context: TrainContext, prepared: PreparedRun): Promise
   return {
     hone_version: context.honeVersion,
     engine_version: context.engine.version,
-    created: new Date().toISOString(),
+    created: prepared.begun.toISOString(),
     command: [...context.command],
     model: {
       path: files.weights,

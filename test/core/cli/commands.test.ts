@@ -362,6 +362,11 @@ test(
     const board = (
       JSON.parse(readFileSync(join(out, "eval", "0-held-out.json"), "utf8")) as { items: { row_id: string }[] }
     ).items[0].row_id;
+    expect(await json(demoOutputSchema, args)).toMatchObject({ after: demo.after, train: { steps: 3 } });
+    expect(await hone([...args, "--seed", "7"], { home })).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/seed 42/),
+    });
     expect(await text(["show", out, "--board", board])).toMatch(/step 0, sampled: .*\n(.*\n)*step [1-3], sampled/);
   },
 );

@@ -216,6 +216,24 @@ describe("checkpoints on the engine", () => {
   });
 });
 
+test("a LoRA run can begin from the adapter of another, and begins where that one ended", async () => {
+  const first = await train({ finetuning_type: "lora", learning_rate: 1e-2 });
+  const second = await train({
+    finetuning_type: "lora",
+    learning_rate: 1e-2,
+    model: `${first}:last`,
+    max_steps: 1,
+    beta: 0.01,
+  });
+  const [ended, begun] = [comparableMetrics(first).at(-1), comparableMetrics(second)[0]];
+  expect(begun.eval_reward).toBeCloseTo(ended?.eval_reward ?? NaN, 6);
+  const refused = train({ finetuning_type: "lora", model: `${first}:last`, lora_r: 4 });
+  await expect(refused).rejects.toMatchObject({ code: "bad-config", fix: "set lora_r 16" });
+  await expect(train({ finetuning_type: "full", model: `${first}:last` })).rejects.toMatchObject({
+    code: "bad-config",
+  });
+});
+
 test("a run on the same seed and threads is the same, bit for bit (D5)", async () => {
   const [first, second] = [await train(), await train()];
   expect(comparableMetrics(second)).toEqual(comparableMetrics(first));
