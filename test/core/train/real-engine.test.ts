@@ -216,6 +216,11 @@ describe("checkpoints on the engine", () => {
   });
 });
 
+test("an adapter folder is a model too: it knows its base", async () => {
+  const output = await train({ finetuning_type: "lora", max_steps: 2, learning_rate: 1e-2 });
+  expect(await greedy(checkpointFolder(output, 2))).toEqual(await greedy(`${output}:2`));
+});
+
 test("a LoRA run can begin from the adapter of another, and begins where that one ended", async () => {
   const first = await train({ finetuning_type: "lora", learning_rate: 1e-2 });
   const second = await train({
