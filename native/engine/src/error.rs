@@ -1,4 +1,4 @@
-//! The one error type of the engine. `code` is stable and crosses to JS; the message names the thing, the place and the way out.
+//! The one error type of the engine. `code` is stable, for programs; the message names the thing, the place and the way out.
 
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]

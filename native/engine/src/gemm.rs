@@ -211,6 +211,9 @@ unsafe fn copy_tile(a: MatA, rows: usize, k: usize) -> MatA {
 
 simd_fn! {
     /// C (+)= A·B on the calling thread.
+    ///
+    /// # Safety
+    /// Operands must cover the shapes; C must not overlap them.
     pub unsafe fn block(m: usize, n: usize, k: usize, a: MatA, b: Panels, c: *mut f32, ldc: usize, acc: bool) = block_impl [12, 6, 6, 3]
 }
 
@@ -220,6 +223,9 @@ pub fn packed_len(n: usize, k: usize) -> usize {
 }
 
 /// Panel `p` of B(k, n) = src[k·ld + n].
+///
+/// # Safety
+/// `src` must cover n × k elements and `dst` one panel, k · `nr()` floats.
 pub unsafe fn pack_rows(src: *const f32, ld: usize, p: usize, n: usize, k: usize, dst: *mut f32) {
     let nr = nr();
     let cols = nr.min(n - p * nr);
@@ -233,6 +239,9 @@ pub unsafe fn pack_rows(src: *const f32, ld: usize, p: usize, n: usize, k: usize
 }
 
 /// Panel `p` of B(k, n) = src[n·ld + k] (a weight stored `[out, in]`).
+///
+/// # Safety
+/// `src` must cover n × k elements and `dst` one panel, k · `nr()` floats.
 pub unsafe fn pack_transposed(src: *const f32, ld: usize, p: usize, n: usize, k: usize, dst: *mut f32) {
     let nr = nr();
     let cols = nr.min(n - p * nr);

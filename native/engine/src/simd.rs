@@ -58,7 +58,7 @@ impl Level {
     }
 }
 
-#[allow(clippy::missing_safety_doc)] // the module header states it once
+#[expect(clippy::missing_safety_doc, reason = "the module header states it once for all of them")]
 pub trait Simd: Copy + 'static {
     const LANES: usize;
     type V: Copy;
@@ -88,16 +88,17 @@ pub trait Simd: Copy + 'static {
         Self::splat(0.0)
     }
 
-    /// e^x to about 1 ulp·2 over [-87, 88]; below that it goes to (almost) 0, never to a denormal mess.
-    /// Cephes' single-precision range reduction and polynomial.
+    /// e^x to 2 ulp over [-87, 88]; beyond that it stays at the end's value, so it never becomes denormal or infinite. NaN
+    /// stays NaN. Cephes' single-precision range reduction and polynomial.
     #[inline(always)]
     unsafe fn exp(x: Self::V) -> Self::V {
-        let x = Self::min(Self::max(x, Self::splat(-87.0)), Self::splat(88.0));
+        // In this order `max` and `min` give their second operand when it is NaN.
+        let x = Self::min(Self::splat(88.0), Self::max(Self::splat(-87.0), x));
         let n = Self::round(Self::mul(x, Self::splat(std::f32::consts::LOG2_E)));
         let r = Self::fma(n, Self::splat(-0.693_359_4), x);
         let r = Self::fma(n, Self::splat(2.121_944_4e-4), r);
         let mut p = Self::splat(1.987_569_1e-4);
-        for c in [1.398_199_9e-3, 8.333_452e-3, 4.166_579_6e-2, 1.666_666_5e-1, 5.000_000_1e-1] {
+        for c in [1.398_199_9e-3, 8.333_452e-3, 4.166_579_6e-2, 1.666_666_5e-1, 0.5] {
             p = Self::fma(p, r, Self::splat(c));
         }
         let p = Self::fma(p, Self::mul(r, r), Self::add(r, Self::splat(1.0)));
