@@ -2,7 +2,7 @@
 
 use hone_engine::error::EngineError;
 use hone_engine::model::{LoraConfig, MemoryEstimate, OptimOptions};
-use hone_engine::sampler::SampleRequest;
+use hone_engine::request::SampleRequest;
 use napi_derive::napi;
 
 /// The code and the message travel as two lines of one text; `core/engine` takes them apart again.

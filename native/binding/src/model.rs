@@ -8,7 +8,7 @@ use hone_engine::error::{EngineError, Result};
 use hone_engine::formats::{Checkpoint, Dtype};
 use hone_engine::layout::Layout;
 use hone_engine::model::{Batch, MemoryPlan, Model, Trainable};
-use hone_engine::sampler::{SampleEvent, SampleJob, SampleRequest};
+use hone_engine::request::{SampleEvent, SampleJob, SampleRequest};
 use hone_engine::session::Session;
 use napi::bindgen_prelude::{Float32Array, Function, Int32Array, Object, ToNapiValue};
 use napi::threadsafe_function::ThreadsafeFunctionCallMode::NonBlocking;
@@ -190,7 +190,7 @@ impl NativeModel {
             }
             SampleEvent::Done(samples) => {
                 if let Some(d) = deferred.take() {
-                    let flat = |f: fn(&hone_engine::sampler::Sample) -> u32| samples.iter().map(f).collect::<Vec<_>>();
+                    let flat = |f: fn(&hone_engine::request::Sample) -> u32| samples.iter().map(f).collect::<Vec<_>>();
                     let out = NativeSamples {
                         requests: flat(|s| s.request as u32),
                         indices: flat(|s| s.index as u32),

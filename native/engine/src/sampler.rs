@@ -4,100 +4,15 @@
 //! treats rows independently, and the random number of a position is a hash of (seed, index, position).
 
 use crate::bail;
-use crate::cpu::row_stats;
 use crate::device::{Device, PageTable, PAGE};
+use crate::draw::{draw, Drawn};
 use crate::error::{EngineError, Result};
 use crate::layout::Layout;
 use crate::model::Model;
+use crate::request::{Sample, SampleEvent, SampleJob, SampleRequest, StopReason};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::Arc;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StopReason {
-    Eos,
-    StopSequence,
-    Length,
-    ContextFull,
-    Cancelled,
-}
-
-impl StopReason {
-    pub fn name(self) -> &'static str {
-        match self {
-            StopReason::Eos => "eos",
-            StopReason::StopSequence => "stop_sequence",
-            StopReason::Length => "length",
-            StopReason::ContextFull => "context_full",
-            StopReason::Cancelled => "cancelled",
-        }
-    }
-}
-
-#[derive(Debug, Clone)]
-pub struct SampleRequest {
-    pub prompt: Vec<i32>,
-    pub n: usize,
-    pub max_tokens: usize,
-    /// 0 is greedy.
-    pub temperature: f32,
-    /// 0 is off.
-    pub top_k: usize,
-    /// 1 is off.
-    pub top_p: f32,
-    /// 0 is off.
-    pub min_p: f32,
-    pub seed: u64,
-    pub stop_ids: Vec<i32>,
-    pub stop_sequences: Vec<Vec<i32>>,
-    /// Ids that may be drawn at each position; empty: any.
-    pub allowed: Vec<Vec<i32>>,
-    pub top_logprobs: usize,
-}
-
-impl Default for SampleRequest {
-    fn default() -> Self {
-        Self {
-            prompt: Vec::new(),
-            n: 1,
-            max_tokens: 16,
-            temperature: 1.0,
-            top_k: 0,
-            top_p: 1.0,
-            min_p: 0.0,
-            seed: 0,
-            stop_ids: Vec::new(),
-            stop_sequences: Vec::new(),
-            allowed: Vec::new(),
-            top_logprobs: 0,
-        }
-    }
-}
-
-#[derive(Debug, Clone)]
-pub struct Sample {
-    pub request: usize,
-    pub index: usize,
-    pub tokens: Vec<i32>,
-    /// Under the policy itself: temperature 1, untruncated.
-    pub logprobs: Vec<f32>,
-    pub top_logprobs: Vec<Vec<(i32, f32)>>,
-    pub stop: StopReason,
-}
-
-pub enum SampleEvent {
-    Token { request: usize, index: usize, token: i32, logprob: f32 },
-    Done(Vec<Sample>),
-    Failed(EngineError),
-}
-
-/// A call of `sample`: several requests, answered together.
-pub struct SampleJob {
-    pub requests: Vec<SampleRequest>,
-    pub stream: bool,
-    pub cancel: Arc<AtomicBool>,
-    pub sink: Box<dyn FnMut(SampleEvent) + Send>,
-}
 
 struct Call {
     requests: Vec<SampleRequest>,
@@ -205,36 +120,14 @@ impl<D: Device> Sampler<D> {
     }
 
     fn check(&self, model: &Model<D>, i: usize, r: &SampleRequest) -> Result<()> {
-        let context = model.config.context_length;
-        if r.prompt.is_empty() {
-            bail!("bad-request", "request {i} has an empty prompt: give it at least one token");
-        }
-        if r.prompt.len() >= context {
-            bail!("too-long", "request {i} has a prompt of {} tokens, and the model's context is {context}: nothing could be generated", r.prompt.len());
-        }
-        if r.max_tokens == 0 {
-            bail!("bad-request", "request {i} asks for 0 tokens: max_tokens must be at least 1");
-        }
-        if !(r.temperature.is_finite() && r.temperature >= 0.0) {
-            bail!("bad-request", "request {i}: temperature must be a number of at least 0, not {}", r.temperature);
-        }
-        if !(r.top_p > 0.0 && r.top_p <= 1.0) || !(0.0..1.0).contains(&r.min_p) {
-            bail!(
-                "bad-request",
-                "request {i}: top_p must be in (0, 1] and min_p in [0, 1), not {} and {}",
-                r.top_p,
-                r.min_p
-            );
-        }
-        model.check_ids(&r.prompt)?;
-        for a in &r.allowed {
-            model.check_ids(a)?;
-        }
-        let pages = r.prompt.len().div_ceil(PAGE) + r.max_tokens.min(context - r.prompt.len()).div_ceil(PAGE);
+        r.check(i, model)?;
+        let tokens = r.max_tokens.min(model.config.context_length - r.prompt.len());
+        let pages = r.prompt.len().div_ceil(PAGE) + tokens.div_ceil(PAGE);
         if pages > self.max_pages {
             bail!(
                 "kv-too-small",
-                "request {i} needs {} MiB of KV cache for {} + {} tokens and {} MiB may be used: ask for fewer tokens or allow more memory",
+                "request {i} needs {} MiB of KV cache for {} + {} tokens and {} MiB may be used: ask for fewer tokens or \
+                 allow more memory",
                 (pages * self.page_bytes) >> 20,
                 r.prompt.len(),
                 r.max_tokens,
@@ -486,7 +379,7 @@ impl<D: Device> Sampler<D> {
         let (mut ids, mut positions, mut at) = (Vec::with_capacity(n), Vec::with_capacity(n), Vec::with_capacity(n));
         for i in 0..n {
             let own_len = self.active[i].table.own_len;
-            if own_len % PAGE == 0 {
+            if own_len.is_multiple_of(PAGE) {
                 let page = self.take_page();
                 self.promised -= 1;
                 self.active[i].table.own.push(page);
@@ -523,108 +416,4 @@ impl<D: Device> Sampler<D> {
             }
         }
     }
-}
-
-struct Drawn {
-    token: i32,
-    logprob: f32,
-    top: Vec<(i32, f32)>,
-}
-
-/// A number in [0, 1) that depends on (seed, sample, position) alone.
-fn uniform(seed: u64, index: usize, position: usize) -> f64 {
-    let mut z = seed
-        ^ (index as u64).wrapping_mul(0xD6E8_FEB8_6659_FD93)
-        ^ (position as u64).wrapping_mul(0xA076_1D64_78BD_642F);
-    for _ in 0..2 {
-        z = z.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^= z >> 31;
-    }
-    (z >> 11) as f64 / (1u64 << 53) as f64
-}
-
-fn argmax(z: &[f32]) -> usize {
-    let mut best = 0;
-    for (i, &x) in z.iter().enumerate() {
-        if x > z[best] {
-            best = i;
-        }
-    }
-    best
-}
-
-/// Draw from softmax(z / T) after top-k, then top-p, then min-p (transformers' order).
-fn draw(z: &[f32], r: &SampleRequest, index: usize, position: usize) -> Drawn {
-    let (lse, _) = row_stats(z, 1.0);
-    let allowed = r.allowed.get(position).filter(|a| !a.is_empty());
-    let token = match allowed {
-        None if r.temperature == 0.0 => argmax(z),
-        None if r.top_k == 0 && r.top_p >= 1.0 && r.min_p == 0.0 => {
-            let inv = 1.0 / r.temperature;
-            let (total, _) = if r.temperature == 1.0 { (lse, 0.0) } else { row_stats(z, inv) };
-            let u = uniform(r.seed, index, position);
-            let mut sum = 0f64;
-            let mut chosen = None;
-            for (i, &x) in z.iter().enumerate() {
-                sum += f64::from((x * inv - total).exp());
-                if sum > u {
-                    chosen = Some(i);
-                    break;
-                }
-            }
-            // Rounding can leave the sum a hair under 1.
-            chosen.unwrap_or_else(|| argmax(z))
-        }
-        _ => {
-            let mut ids: Vec<usize> =
-                allowed.map_or_else(|| (0..z.len()).collect(), |a| a.iter().map(|&i| i as usize).collect());
-            ids.sort_by(|&a, &b| z[b].total_cmp(&z[a]).then(a.cmp(&b)));
-            ids.dedup();
-            pick(z, &ids, r, uniform(r.seed, index, position))
-        }
-    };
-    let top = if r.top_logprobs > 0 {
-        let mut ids: Vec<usize> = (0..z.len()).collect();
-        let k = r.top_logprobs.min(z.len());
-        ids.select_nth_unstable_by(k - 1, |&a, &b| z[b].total_cmp(&z[a]).then(a.cmp(&b)));
-        ids.truncate(k);
-        ids.sort_by(|&a, &b| z[b].total_cmp(&z[a]).then(a.cmp(&b)));
-        ids.into_iter().map(|i| (i as i32, z[i] - lse)).collect()
-    } else {
-        Vec::new()
-    };
-    Drawn { token: token as i32, logprob: z[token] - lse, top }
-}
-
-/// From candidates sorted by falling logit.
-fn pick(z: &[f32], ids: &[usize], r: &SampleRequest, u: f64) -> usize {
-    if r.temperature == 0.0 {
-        return ids[0];
-    }
-    let mut n = if r.top_k > 0 { r.top_k.min(ids.len()) } else { ids.len() };
-    let best = f64::from(z[ids[0]]);
-    let p: Vec<f64> = ids[..n].iter().map(|&i| ((f64::from(z[i]) - best) / f64::from(r.temperature)).exp()).collect();
-    if r.top_p < 1.0 {
-        let total: f64 = p[..n].iter().sum();
-        let mut sum = 0.0;
-        let keep = p[..n].iter().position(|x| {
-            sum += x / total;
-            sum >= f64::from(r.top_p)
-        });
-        n = keep.map_or(n, |k| k + 1);
-    }
-    if r.min_p > 0.0 {
-        n = p[..n].iter().take_while(|&&x| x >= f64::from(r.min_p) * p[0]).count().max(1);
-    }
-    let total: f64 = p[..n].iter().sum();
-    let mut sum = 0.0;
-    for i in 0..n {
-        sum += p[i] / total;
-        if sum > u {
-            return ids[i];
-        }
-    }
-    ids[n - 1]
 }

@@ -4,7 +4,8 @@
 use crate::device::Device;
 use crate::error::{EngineError, Result};
 use crate::model::Model;
-use crate::sampler::{SampleEvent, SampleJob, Sampler};
+use crate::request::{SampleEvent, SampleJob};
+use crate::sampler::Sampler;
 use std::any::Any;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::mpsc::{channel, Receiver, Sender, TryRecvError};

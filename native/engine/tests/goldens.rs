@@ -6,7 +6,8 @@ use hone_engine::device::{AdamW, Device};
 use hone_engine::formats::{Checkpoint, SafetensorsFile};
 use hone_engine::layout::Layout;
 use hone_engine::model::{Batch, Model, OptimOptions};
-use hone_engine::sampler::{SampleEvent, SampleJob, SampleRequest, Sampler};
+use hone_engine::request::{SampleEvent, SampleJob, SampleRequest};
+use hone_engine::sampler::Sampler;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
