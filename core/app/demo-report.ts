@@ -8,6 +8,7 @@ import { formatBytes, formatCount, formatSeconds } from "../contract/units.ts";
 import { compare } from "../evaluate/measures.ts";
 import { writeFileAtomic } from "../files/atomic.ts";
 import type { Task } from "../tasks/task.ts";
+import { mean } from "../train/losses/numbers.ts";
 import type { RunFolder } from "../train/run-folder.ts";
 import { curvesSvg, escapeXml, type ReferenceLine } from "./curves-svg.ts";
 import { evaluationHeading, gameRows, measureTable, intervalText, rateText, referenceText } from "./evaluation-text.ts";
@@ -102,18 +103,11 @@ export function demoFacts({ folder, before, after, step, train }: DemoMaterial):
       ["steps, rollouts, tokens", [train.steps, train.rollouts, train.tokens].map(formatCount).join(", ")],
       ["training time", formatSeconds(train.seconds)],
       ["peak memory", formatBytes(train.peak_rss_bytes)],
-      [
-        "weights changed in a step",
-        `${(100 * meanOf(changed.map((row) => row["share_weights_changed"]))).toFixed(1)} %`,
-      ],
+      ["weights changed in a step", `${(100 * mean(changed.map((row) => row["share_weights_changed"]))).toFixed(1)} %`],
       ["command", record.command.join(" ")],
       ["run folder", folder.path],
     ],
   };
-}
-
-function meanOf(values: readonly number[]): number {
-  return values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
 export function demoText(facts: DemoFacts): string {

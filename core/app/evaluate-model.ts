@@ -87,7 +87,7 @@ export function evaluatePolicy(
 }
 
 /** A model is measured under the limits it was trained with, so that before and after are alike. */
-function usualSettings(reference: string, task: string): { maxTokens: number; splitSeed: number } {
+export function usualSettings(reference: string, task: string): { maxTokens: number; splitSeed: number } {
   const run = findRun(reference) ?? findRun(reference.slice(0, Math.max(0, reference.lastIndexOf(":"))));
   const config = run === undefined ? undefined : RunFolder.open(run).readConfig().config;
   const settings = config?.task === task ? config : defaultsFor({ model: reference, task });

@@ -6,6 +6,7 @@ import { resolveConfig } from "../contract/resolve-config.ts";
 import { freeBytes } from "../files/disk.ts";
 import { runsFolder } from "../store/library.ts";
 import { runBytes } from "../train/disk-plan.ts";
+import { mean } from "../train/losses/numbers.ts";
 import { packMicroBatches } from "../train/micro-batches.ts";
 import { PromptOrder } from "../train/prompt-order.ts";
 import { choosePrompts, PromptCache, sampleGroups } from "../train/rollouts.ts";
@@ -79,7 +80,6 @@ async function probeStep({ config, policy, model, task, rows }: PreparedRun, sig
   }
   await model.zeroGrad();
   const seconds = (performance.now() - started) / 1000;
-  const mean = (values: number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
   return {
     promptTokens: mean(prompts.map(({ promptIds }) => promptIds.length)),
     answerTokens: mean(groups.flatMap(({ answers }) => answers.map(({ completionIds }) => completionIds.length))),

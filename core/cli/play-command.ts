@@ -2,8 +2,8 @@
 
 import { createInterface } from "node:readline/promises";
 import type { Command } from "commander";
+import { usualSettings } from "../app/evaluate-model.ts";
 import { Session, type OpenPolicy } from "../app/session.ts";
-import { defaultsFor } from "../contract/defaults.ts";
 import { deriveSeed } from "../contract/random.ts";
 import type { Side } from "../tasks/task.ts";
 import { emptySquares, numberedRows, type Board } from "../tasks/tic-tac-toe/board.ts";
@@ -43,8 +43,7 @@ export function addPlayCommand(program: Command): void {
       const settings = {
         temperature: flags["temperature"] as number,
         maxTokens:
-          (flags["maxCompletionLength"] as number | undefined) ??
-          defaultsFor({ model: reference, task: task.name }).max_completion_length,
+          (flags["maxCompletionLength"] as number | undefined) ?? usualSettings(reference, task.name).maxTokens,
         seed: flags["seed"] as number,
         showText: flags["hideText"] !== true,
       };

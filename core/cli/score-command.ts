@@ -5,6 +5,7 @@ import type { Command } from "commander";
 import { scoreTokens } from "../app/score.ts";
 import { Session } from "../app/session.ts";
 import { textTable } from "../contract/text-table.ts";
+import { mean } from "../train/losses/numbers.ts";
 import { findModel } from "../train/model-ref.ts";
 import { addModelFlags, modelChoices, runs } from "./command.ts";
 import { print, printJson, usageError } from "./terminal.ts";
@@ -42,9 +43,11 @@ export function addScoreCommand(program: Command): void {
       const rows = tokens
         .slice(1)
         .map((id, i) => [name(id), scored.logprobs[i].toFixed(4), scored.entropy[i].toFixed(4)]);
-      const mean = scored.logprobs.reduce((sum, value) => sum + value, 0) / scored.logprobs.length;
+      const average = mean(scored.logprobs);
       print(textTable([["token", "logprob", "entropy"], ...rows]));
-      print(`\n${tokens.length} tokens, mean logprob ${mean.toFixed(4)}, perplexity ${Math.exp(-mean).toFixed(3)}`);
+      print(
+        `\n${tokens.length} tokens, mean logprob ${average.toFixed(4)}, perplexity ${Math.exp(-average).toFixed(3)}`,
+      );
     } finally {
       await model.close();
     }

@@ -4,6 +4,7 @@
  */
 
 import type { MetricsRow } from "../contract/run.ts";
+import { mean } from "./losses/numbers.ts";
 
 export type AlarmName =
   | "constant_reward"
@@ -230,10 +231,6 @@ function fromLevel(
   let extreme = level(span);
   for (let end = span + 1; end <= all.length - span; end++) extreme = pick(extreme, level(end));
   return { now: level(all.length), extreme };
-}
-
-function mean(list: readonly number[]): number {
-  return list.reduce((sum, value) => sum + value, 0) / list.length;
 }
 
 function show(value: number): string {

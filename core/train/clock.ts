@@ -1,5 +1,7 @@
 /** Where a step's time went, and how long the rest will take. */
 
+import { mean } from "./losses/numbers.ts";
+
 const recent = 20;
 
 export class StepClock {
@@ -41,8 +43,7 @@ export class TimeLeft {
   /** Seconds; undefined before the first step. */
   estimate(steps: number, evaluations: number): number | undefined {
     if (this.#steps.length === 0) return undefined;
-    const mean = (list: number[]) =>
-      list.slice(-recent).reduce((sum, value) => sum + value, 0) / Math.min(recent, list.length);
-    return steps * mean(this.#steps) + (this.#evaluations.length === 0 ? 0 : evaluations * mean(this.#evaluations));
+    const usual = (list: number[]) => mean(list.slice(-recent));
+    return steps * usual(this.#steps) + (this.#evaluations.length === 0 ? 0 : evaluations * usual(this.#evaluations));
   }
 }

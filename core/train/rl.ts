@@ -6,6 +6,7 @@
 import type { RunConfig } from "../contract/config.ts";
 import { errorKind, HoneError } from "../contract/errors.ts";
 import type { MetricsRow, TrainerState } from "../contract/run.ts";
+import { isCut } from "../evaluate/measures.ts";
 import type { EnginePolicy } from "../evaluate/policy.ts";
 import type { Task, TaskRow } from "../tasks/task.ts";
 import { groupAdvantages } from "./advantages.ts";
@@ -203,9 +204,7 @@ function setAdvantages(groups: readonly RolloutGroup[], config: RunConfig): void
   );
   rollouts.forEach(({ rollout }, i) => {
     rollout.advantage = advantages[i];
-    const { stopReason } = rollout.answer;
-    const isCut = stopReason === "length" || stopReason === "context_full";
-    rollout.trained = !(config.mask_truncated_completions && isCut);
+    rollout.trained = !(config.mask_truncated_completions && isCut(rollout.answer.stopReason));
   });
 }
 

@@ -1,15 +1,14 @@
 /** What one step's rollouts look like, under TRL's metric names. A metric that cannot be computed is absent. */
 
+import { isCut } from "../evaluate/measures.ts";
+import { allEqual } from "./advantages.ts";
+import { mean } from "./losses/numbers.ts";
 import type { RolloutGroup } from "./rollouts.ts";
 
 type Metrics = Record<string, number>;
 
-export function mean(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
-}
-
 /** Population standard deviation, two passes. */
-export function standardDeviation(values: readonly number[]): number {
+function standardDeviation(values: readonly number[]): number {
   const center = mean(values);
   return Math.sqrt(mean(values.map((value) => (value - center) ** 2)));
 }
@@ -24,7 +23,7 @@ export function rolloutMetrics(groups: readonly RolloutGroup[], failureKinds: re
     reward_std: mean(groups.map(({ answers }) => standardDeviation(answers.map(({ score }) => score.reward)))),
     reward_min: Math.min(...rewards),
     reward_max: Math.max(...rewards),
-    frac_reward_zero_std: mean(groups.map((group) => Number(hasEqualRewards(group)))),
+    frac_reward_zero_std: mean(groups.map(({ answers }) => Number(allEqual(answers.map(({ score }) => score.reward))))),
     "advantages/mean": mean(rollouts.map(({ advantage }) => advantage)),
     "advantages/std": standardDeviation(rollouts.map(({ advantage }) => advantage)),
   };
@@ -36,15 +35,10 @@ export function rolloutMetrics(groups: readonly RolloutGroup[], failureKinds: re
   return { ...metrics, ...lengthMetrics(groups), ...answerMetrics(groups, failureKinds) };
 }
 
-/** Exact comparison: the rule by which such a group has no advantage. */
-function hasEqualRewards({ answers }: RolloutGroup): boolean {
-  return answers.every(({ score }) => score.reward === answers[0].score.reward);
-}
-
 function lengthMetrics(groups: readonly RolloutGroup[]): Metrics {
   const rollouts = groups.flatMap((group) => group.answers);
   const lengths = rollouts.map(({ completionIds }) => completionIds.length);
-  const cut = rollouts.map(({ answer }) => answer.stopReason === "length" || answer.stopReason === "context_full");
+  const cut = rollouts.map(({ answer }) => isCut(answer.stopReason));
   const terminated = lengths.filter((_, i) => !cut[i]);
   const metrics: Metrics = {
     "completions/mean_length": mean(lengths),

@@ -4,6 +4,7 @@ import type { RunConfig } from "../contract/config.ts";
 import type { Batch, ForwardOptions, ForwardResult, Model } from "../engine/types.ts";
 import { gspoLoss } from "./losses/gspo.ts";
 import { grpoLoss } from "./losses/grpo.ts";
+import { mean, sum } from "./losses/numbers.ts";
 import { count, mergeStats, policyMetrics, statMean, type Stats } from "./losses/stats.ts";
 import { stepNormalisers, type LossResult, type Normalisers, type PolicyRow, type PolicyStat } from "./losses/types.ts";
 import { packMicroBatches, type MicroBatch } from "./micro-batches.ts";
@@ -133,7 +134,7 @@ async function optimizerStep(
   });
   return {
     lr,
-    loss: parts.reduce((sum, part) => sum + part.loss, 0),
+    loss: sum(parts.map((part) => part.loss)),
     stats: mergeStats(parts.map((part) => part.stats)),
     mismatch: differenceMetrics(differences, largest),
     gradNorm: stepped.gradNorm,
@@ -212,7 +213,6 @@ function differenceMetrics({ difference }: Stats<"difference">, largest: number)
 /** One row of metrics for all optimizer steps on one batch of rollouts. */
 function summary(steps: readonly OptimizerStep[], config: Config): Metrics {
   const each = (value: (step: OptimizerStep) => number) => steps.map(value);
-  const mean = (values: number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
   const last = steps[steps.length - 1];
   const clipped = steps.map(({ stats }) => policyMetrics(stats));
   // Of the first pass only: later ones repeat the same tokens under a policy that did not write them.
