@@ -3,22 +3,41 @@
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
+import { z } from "zod";
 import { HoneError } from "../contract/errors.ts";
 
 const lockName = "run.lock";
 
-function owner(path: string): { pid: number; host: string } | undefined {
+const ownerSchema = z.object({
+  pid: z.number().int(),
+  host: z.string(),
+  /** Where the system tells it: when the process began, so that a later one with the same number is told apart. */
+  began: z.string().nullable(),
+});
+type Owner = z.infer<typeof ownerSchema>;
+
+function readOwner(path: string): Owner | undefined {
   try {
-    const value: unknown = JSON.parse(readFileSync(path, "utf8"));
-    if (typeof value !== "object" || value === null) return undefined;
-    const { pid, host } = value as Record<string, unknown>;
-    return typeof pid === "number" && typeof host === "string" ? { pid, host } : undefined;
+    return ownerSchema.parse(JSON.parse(readFileSync(path, "utf8")));
   } catch {
+    // No lock, or one that a kill cut short.
     return undefined;
   }
 }
 
-function isAlive(pid: number): boolean {
+/** Linux: clock ticks since boot, field 22 of `/proc/<pid>/stat` (the name in field 2 may hold spaces). */
+function processBegan(pid: number): string | null {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, "utf8");
+    return text.slice(text.lastIndexOf(")") + 2).split(" ")[19] ?? null;
+  } catch {
+    return null;
+  }
+}
+
+function isAlive({ pid, began }: Owner): boolean {
+  const now = processBegan(pid);
+  if (began !== null && now !== null) return began === now;
   try {
     process.kill(pid, 0);
     return true;
@@ -34,14 +53,15 @@ function isAlive(pid: number): boolean {
  */
 export function lockFolder(folder: string): () => void {
   const path = join(folder, lockName);
-  const held = owner(path);
-  const sameHost = held?.host === hostname();
-  if (held !== undefined && (!sameHost || (held.pid !== process.pid && isAlive(held.pid)))) {
+  const held = readOwner(path);
+  const isForeign = held !== undefined && (held.host !== hostname() || (held.pid !== process.pid && isAlive(held)));
+  if (isForeign) {
     throw new HoneError("run-busy", `${folder} is in use by process ${held.pid} on ${held.host}`, {
       fix: `wait for it, or stop it; if it is gone, delete ${path}`,
     });
   }
-  writeFileSync(path, JSON.stringify({ pid: process.pid, host: hostname() }) + "\n");
+  const owner: Owner = { pid: process.pid, host: hostname(), began: processBegan(process.pid) };
+  writeFileSync(path, JSON.stringify(owner) + "\n");
   return () => {
     rmSync(path, { force: true });
   };

@@ -167,7 +167,10 @@ describe("resume (D2)", () => {
       if (event.type === "phase" && event.phase === "sampling" && event.step === 3) abort.abort();
     });
     await startTraining(toy.context, { ...config, model: own, finetuning_type: "lora", output_dir: toy.output });
-    writeFileSync(join(toy.output, "run.lock"), JSON.stringify({ pid: 1, host: (await import("node:os")).hostname() }));
+    writeFileSync(
+      join(toy.output, "run.lock"),
+      JSON.stringify({ pid: 1, host: (await import("node:os")).hostname(), began: null }),
+    );
     await expect(resumeTraining(toyRun().context, toy.output)).rejects.toMatchObject({ code: "run-busy" });
     rmSync(join(toy.output, "run.lock"));
     writeFileSync(join(own, "model.safetensors"), '[["1",[1,0,0,0,0,0,0,0,0,0,0,0]]]');
