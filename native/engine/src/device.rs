@@ -77,6 +77,8 @@ pub trait Device: Send + Sync + 'static {
     /// Reads back, decoded.
     fn matrix_download(&self, m: &Self::Matrix) -> Result<Vec<f32>>;
 
+    /// Several products with this weight follow: what is derived from it may be kept until it is unpinned.
+    fn pin(&self, m: &Self::Matrix, on: bool);
     /// y `[T, out]` (+)= x `[T, in]` · Wᵀ
     fn linear(&self, x: &Self::Buf, rows: usize, w: &Self::Matrix, y: &mut Self::Buf, acc: bool);
     /// The same for few rows while sampling, on the weights as they are stored. Every row's result is independent of the others.

@@ -16,6 +16,7 @@ enum Data {
 
 #[derive(Default)]
 struct PanelCache {
+    pinned: bool,
     forward: Option<Arc<CpuBuf>>,
     backward: Option<Arc<CpuBuf>>,
 }
@@ -85,9 +86,8 @@ impl CpuMatrix {
         match &self.data {
             Data::Dense(b) => dst.copy_from_slice(&b[n * self.inn..(n + 1) * self.inn]),
             Data::Encoded(v) => {
-                let bytes = v.dtype.row_bytes(self.inn);
                 // SAFETY: `simd_fn` picks instructions that the processor has.
-                unsafe { decode_blocks(v, &v.bytes[n * bytes..(n + 1) * bytes], dst) }
+                unsafe { decode_blocks(v, v.row(n), dst) }
             }
         }
     }
@@ -154,6 +154,14 @@ impl CpuMatrix {
         self.keep(cpu, panels, |c| &mut c.backward)
     }
 
+    pub(super) fn pin(&self, cpu: &Cpu, on: bool) {
+        let mut cache = self.cache.lock().unwrap_or_else(|e| e.into_inner());
+        cache.pinned = on;
+        if !on && !cpu.keeps_panels() {
+            *cache = PanelCache::default();
+        }
+    }
+
     fn keep(
         &self,
         cpu: &Cpu,
@@ -161,8 +169,9 @@ impl CpuMatrix {
         slot: impl Fn(&mut PanelCache) -> &mut Option<Arc<CpuBuf>>,
     ) -> Arc<CpuBuf> {
         let panels = Arc::new(panels);
-        if cpu.keeps_panels() && matches!(self.data, Data::Dense(_)) {
-            *slot(&mut self.cache.lock().unwrap_or_else(|e| e.into_inner())) = Some(panels.clone());
+        let mut cache = self.cache.lock().unwrap_or_else(|e| e.into_inner());
+        if cache.pinned || (cpu.keeps_panels() && matches!(self.data, Data::Dense(_))) {
+            *slot(&mut cache) = Some(panels.clone());
         }
         panels
     }

@@ -169,6 +169,9 @@ impl Device for Cpu {
         m.to_vec()
     }
 
+    fn pin(&self, m: &CpuMatrix, on: bool) {
+        m.pin(self, on);
+    }
     fn linear(&self, x: &CpuBuf, rows: usize, w: &CpuMatrix, y: &mut CpuBuf, acc: bool) {
         linear::forward(self, x, rows, w, y, acc);
     }

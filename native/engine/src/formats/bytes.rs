@@ -55,6 +55,17 @@ impl Bytes {
         Some(Self { source: self.source.clone(), start: self.start + range.start, len: range.end - range.start })
     }
 
+    /// Tell the system that a mapped file's pages here are not needed for now: they leave this process's memory, and are
+    /// read again from the file when touched.
+    pub fn release(&self) {
+        #[cfg(unix)]
+        if let Source::Mapped(map) = &self.source {
+            // Rounded outwards to the system's pages, whatever their size: what a neighbour shares comes back as well.
+            // SAFETY: the map is read-only and file-backed, so dropped pages come back with the same contents.
+            let _ = unsafe { map.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, self.start, self.len) };
+        }
+    }
+
     /// True when the bytes are a view of a file, which the system can drop from memory and read again.
     pub fn is_mapped(&self) -> bool {
         matches!(self.source, Source::Mapped(_))
@@ -118,4 +129,42 @@ pub(crate) fn read_small(path: &Path, limit: u64) -> Result<Vec<u8>> {
     let file = File::open(path).map_err(|e| io_error("open", path, &e))?;
     file.take(limit).read_to_end(&mut bytes).map_err(|e| io_error("read", path, &e))?;
     Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Bytes of `path` that are in this process's memory.
+    #[cfg(target_os = "linux")]
+    fn resident(path: &Path) -> usize {
+        let maps = std::fs::read_to_string("/proc/self/smaps").unwrap();
+        let mut lines = maps.lines().skip_while(|l| !l.ends_with(path.to_str().unwrap()));
+        let rss = lines.find_map(|l| l.strip_prefix("Rss:")).expect("the file is mapped");
+        rss.trim().strip_suffix(" kB").unwrap().parse::<usize>().unwrap() << 10
+    }
+
+    #[test]
+    fn released_pages_leave_memory_and_come_back_the_same() {
+        let path = std::env::temp_dir().join(format!("hone-bytes-{}", std::process::id()));
+        let data: Vec<u8> = (0..4 << 20).map(|i: u32| (i.wrapping_mul(2654435761) >> 13) as u8).collect();
+        std::fs::write(&path, &data).unwrap();
+        let whole = Bytes::map(&path).unwrap();
+        assert!(whole[..] == data[..]);
+        // Neither end lies on a page of any size.
+        let (from, to) = ((1 << 20) + 77, (3 << 20) + 55);
+        #[cfg(target_os = "linux")]
+        let before = resident(&path);
+        whole.slice(from..to).unwrap().release();
+        #[cfg(target_os = "linux")]
+        {
+            let left = resident(&path);
+            assert!(left + (2 << 20) - (128 << 10) < before, "{before} bytes became {left}");
+        }
+        assert!(whole[..] == data[..]);
+        Bytes::from(data.clone()).release();
+        whole.slice(5..5).unwrap().release();
+        std::fs::remove_file(&path).unwrap();
+        assert!(whole[..] == data[..]);
+    }
 }

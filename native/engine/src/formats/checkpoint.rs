@@ -180,8 +180,9 @@ impl Checkpoint {
     }
 
     /// One tensor under its Hugging Face name (`model.layers.0.self_attn.q_proj.weight`), row-major `[out, in]`, as
-    /// Hugging Face stores it. Mapped where the file already holds it so; an owned copy where GGUF differs (rows of
-    /// Llama's q and k, Gemma's norms). Errors: `missing-tensor`, `unsupported-dtype`, `non-finite-weights` (norms).
+    /// Hugging Face stores it. Its bytes are those of the file, with a row order where GGUF has another (Llama's q and k);
+    /// Gemma's norms, which GGUF stores as w + 1, are an owned copy. Errors: `missing-tensor`, `unsupported-dtype`,
+    /// `non-finite-weights` (norms).
     pub fn tensor(&self, name: &str) -> Result<TensorView> {
         if !self.has(name) {
             bail!("missing-tensor", "{} has no tensor {}.", self.path.display(), shorten(name));
@@ -192,8 +193,8 @@ impl Checkpoint {
             return Ok(tensor);
         }
         match self.config.architecture {
-            Architecture::Llama if name.contains(".q_proj.") => Ok(unpermute_rows(tensor, self.config.heads)),
-            Architecture::Llama if name.contains(".k_proj.") => Ok(unpermute_rows(tensor, self.config.kv_heads)),
+            Architecture::Llama if name.contains(".q_proj.") => Ok(interleaved(tensor, self.config.heads)),
+            Architecture::Llama if name.contains(".k_proj.") => Ok(interleaved(tensor, self.config.kv_heads)),
             Architecture::Gemma3 if name.ends_with("norm.weight") => {
                 let bytes: Vec<u8> = tensor.to_f32()?.iter().flat_map(|w| (w - 1.0).to_le_bytes()).collect();
                 Ok(TensorView { dtype: Dtype::F32, bytes: Bytes::from(bytes), ..tensor })
@@ -283,21 +284,17 @@ fn gguf_name(config: &ModelConfig, name: &str) -> Option<String> {
     Some(format!("blk.{layer}.{stored}.{kind}"))
 }
 
-/// llama.cpp interleaves the two halves of each head's rows (its RoPE turns neighbours, ours halves): row 2j + h of a
-/// head was row h * head_dim/2 + j. Rows move as they are stored, so quantised blocks stay intact.
-fn unpermute_rows(tensor: TensorView, heads: usize) -> TensorView {
+/// llama.cpp interleaves the two halves of each head's rows (its RoPE turns neighbours, ours halves): row h · head_dim/2 + j
+/// of a head lies at its row 2j + h.
+fn interleaved(tensor: TensorView, heads: usize) -> TensorView {
     let rows = tensor.shape[0];
-    let row_bytes = tensor.bytes.len() / rows;
     let head_dim = rows / heads;
     let half = head_dim / 2;
-    let mut out = Vec::with_capacity(tensor.bytes.len());
-    for head in 0..heads {
-        for row in 0..head_dim {
-            let stored = head * head_dim + 2 * (row % half) + row / half;
-            out.extend_from_slice(&tensor.bytes[stored * row_bytes..][..row_bytes]);
-        }
-    }
-    TensorView { bytes: Bytes::from(out), ..tensor }
+    let order = (0..rows).map(|row| {
+        let (head, row) = (row / head_dim, row % head_dim);
+        (head * head_dim + 2 * (row % half) + row / half) as u32
+    });
+    TensorView { row_order: Some(order.collect()), ..tensor }
 }
 
 fn unexpected(file: &Path, name: &str) -> Result<()> {

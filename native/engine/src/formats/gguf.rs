@@ -133,7 +133,7 @@ impl GgufFile {
         let Some(bytes) = self.bytes.slice(entry.start..entry.end) else {
             unreachable!("ranges were checked when the tensor list was read")
         };
-        Ok(TensorView { name: name.to_string(), shape: entry.shape.clone(), dtype, bytes })
+        Ok(TensorView { name: name.to_string(), shape: entry.shape.clone(), dtype, bytes, row_order: None })
     }
 
     /// A metadata integer that is not negative.

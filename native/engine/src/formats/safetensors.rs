@@ -110,7 +110,8 @@ impl SafetensorsFile {
                 shorten(other)
             ),
         };
-        Ok(TensorView { name: name.to_string(), shape: entry.shape.clone(), dtype, bytes: self.bytes_of(entry) })
+        let (shape, bytes) = (entry.shape.clone(), self.bytes_of(entry));
+        Ok(TensorView { name: name.to_string(), shape, dtype, bytes, row_order: None })
     }
 
     /// An `I64` tensor's values (step counters, token ids). Errors: `missing-tensor`, `unsupported-dtype`.

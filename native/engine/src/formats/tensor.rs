@@ -3,6 +3,7 @@
 use super::quant::{dequantize_into, first_non_finite_block};
 use super::{shorten, Bytes};
 use crate::error::Result;
+use std::sync::Arc;
 
 /// How the weights of a tensor are stored. Quantised types are ggml's blocks: a few scales and the packed codes of
 /// [`Dtype::block_len`] consecutive weights of one row.
@@ -116,7 +117,10 @@ pub struct TensorView {
     pub name: String,
     pub shape: Vec<usize>,
     pub dtype: Dtype,
+    /// As in the file, which may hold the rows in another order.
     pub bytes: Bytes,
+    /// Where each row lies in `bytes`, when that is not its own place.
+    pub row_order: Option<Arc<[u32]>>,
 }
 
 impl TensorView {
@@ -129,8 +133,24 @@ impl TensorView {
     pub fn to_f32(&self) -> Result<Vec<f32>> {
         check_finite(self)?;
         let mut out = vec![0.0f32; self.elements()];
-        dequantize_into(self.dtype, &self.bytes, &mut out);
+        match &self.row_order {
+            None => dequantize_into(self.dtype, &self.bytes, &mut out),
+            Some(order) => {
+                let cols = out.len() / order.len().max(1);
+                for (n, row) in out.chunks_exact_mut(cols.max(1)).enumerate() {
+                    dequantize_into(self.dtype, self.row(n), row);
+                }
+            }
+        }
         Ok(out)
+    }
+
+    /// The stored bytes of row `n` (along the first dimension).
+    #[inline]
+    pub fn row(&self, n: usize) -> &[u8] {
+        let at = self.row_order.as_ref().map_or(n, |order| order[n] as usize);
+        let size = self.bytes.len() / self.shape.first().copied().unwrap_or(1).max(1);
+        &self.bytes[at * size..(at + 1) * size]
     }
 
     fn check_size(&self) -> Result<()> {

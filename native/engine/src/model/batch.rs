@@ -48,8 +48,8 @@ enum Layer<D: Device> {
 }
 
 /// Floats of logits made at a time, and kept for backward at most.
-pub(super) const CHUNK: usize = 4 << 20;
-pub(super) const KEEP: usize = 8 << 20;
+pub(super) const CHUNK: usize = 16 << 20;
+pub(super) const KEEP: usize = 64 << 20;
 
 pub(super) fn chunk_rows(vocab: usize) -> usize {
     (CHUNK / vocab).max(16)
@@ -149,6 +149,7 @@ impl<D: Device> Model<D> {
         let mut out = Scores { logprobs: vec![f32::NAN; b.ids.len()], entropy: vec![f32::NAN; b.ids.len()] };
         let (mut lses, mut entropies) = (Vec::new(), Vec::new());
         let mut logits_kept = (grad && rows.len() * v <= KEEP).then(Vec::new);
+        dev.pin(&self.head_param().data, true);
         for (r, t, ix) in chunks(&rows, &targets, &index, chunk_rows(v)) {
             let sel = self.select(&x, r);
             let logits = self.logits_of(&sel, r.len(), false);
@@ -167,6 +168,7 @@ impl<D: Device> Model<D> {
                 }
             }
         }
+        dev.pin(&self.head_param().data, false);
         if grad {
             self.kept = Some(Kept {
                 ids: b.ids,
@@ -209,6 +211,7 @@ impl<D: Device> Model<D> {
         let (t, h, v) = (n, self.config.hidden_size, self.config.vocab_size);
         let mut dx = dev.zeros(t * h);
         let mut kept_logits = kept.logits.map(Vec::into_iter);
+        dev.pin(&self.head_param().data, true);
         for (ci, (r, tg, ix)) in chunks(&kept.rows, &kept.targets, &kept.index, chunk_rows(v)).enumerate() {
             let m = r.len();
             let sel = self.select(&kept.last, r);
@@ -261,6 +264,7 @@ impl<D: Device> Model<D> {
             );
             dev.scatter_add(&dsel, r, h, &mut dx);
         }
+        dev.pin(&self.head_param().data, false);
         for (i, layer) in kept.blocks.into_iter().enumerate().rev() {
             let saved = match layer {
                 Layer::Full(s) => *s,

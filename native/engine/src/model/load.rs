@@ -45,8 +45,13 @@ impl<D: Device> Loader<'_, D> {
         let inn = shape.last().copied().unwrap_or(1);
         let out = shape.iter().product::<usize>() / inn.max(1);
         self.done += view.bytes.len() as u64;
-        // Memory-mapped F32 is copied as well where it is read by position (norms) or trained.
-        let data = if dense || self.full { self.dev.matrix_dense(view.to_f32()?, out, inn) } else { self.dev.matrix_encoded(view) };
+        let data = if dense || self.full {
+            let data = self.dev.matrix_dense(view.to_f32()?, out, inn);
+            view.bytes.release();
+            data
+        } else {
+            self.dev.matrix_encoded(view)
+        };
         (self.progress)(self.done, self.file.weight_bytes);
         let mut p = Param { name: name.to_string(), shape, data, state: None };
         if self.full {
@@ -74,13 +79,27 @@ impl<D: Device> Loader<'_, D> {
             o: self.linear(&format!("{at}.self_attn.o_proj"), h, q, c.o_bias)?,
             q_norm: if c.qk_norm { Some(self.param(&format!("{at}.self_attn.q_norm.weight"), true)?) } else { None },
             k_norm: if c.qk_norm { Some(self.param(&format!("{at}.self_attn.k_norm.weight"), true)?) } else { None },
-            post_attention_norm: if c.post_norms { Some(self.param(&format!("{at}.post_attention_layernorm.weight"), true)?) } else { None },
+            post_attention_norm: if c.post_norms {
+                Some(self.param(&format!("{at}.post_attention_layernorm.weight"), true)?)
+            } else {
+                None
+            },
             mlp_norm: self.param(&format!("{at}.{mlp_norm}.weight"), true)?,
             gate: self.linear(&format!("{at}.mlp.gate_proj"), f, h, false)?,
             up: self.linear(&format!("{at}.mlp.up_proj"), f, h, false)?,
             down: self.linear(&format!("{at}.mlp.down_proj"), h, f, false)?,
-            post_mlp_norm: if c.post_norms { Some(self.param(&format!("{at}.post_feedforward_layernorm.weight"), true)?) } else { None },
-            shape: AttentionShape { heads: c.heads, kv_heads: c.kv_heads, head_dim: c.head_dim, scale: c.attention_scale, window: c.window[i] },
+            post_mlp_norm: if c.post_norms {
+                Some(self.param(&format!("{at}.post_feedforward_layernorm.weight"), true)?)
+            } else {
+                None
+            },
+            shape: AttentionShape {
+                heads: c.heads,
+                kv_heads: c.kv_heads,
+                head_dim: c.head_dim,
+                scale: c.attention_scale,
+                window: c.window[i],
+            },
             local_rope: c.rope_local.is_some() && c.window[i].is_some(),
         })
     }
@@ -96,7 +115,8 @@ impl<D: Device> Model<D> {
         let blocks = (0..c.layers).map(|i| l.block(&c, i)).collect::<Result<Vec<_>>>()?;
         let norm = l.param("model.norm.weight", true)?;
         let head = if c.tied_embeddings { None } else { Some(l.param("lm_head.weight", false)?) };
-        let dtype = if full { Dtype::F32.name() } else { file.tensor("model.layers.0.mlp.up_proj.weight")?.dtype.name() };
+        let dtype =
+            if full { Dtype::F32.name() } else { file.tensor("model.layers.0.mlp.up_proj.weight")?.dtype.name() };
         let ropes = Ropes { global: dev.alloc(0), local: None };
         let mut model = Self {
             config_json: file.config_json.clone(),
@@ -159,8 +179,12 @@ impl<D: Device> Model<D> {
                 let a: Vec<f32> = (0..config.r * l.inn).map(|_| (rng.uniform() * 2.0 - 1.0) * bound).collect();
                 let at = format!("base_model.model.model.layers.{i}.{name}");
                 let param = |part: &str, data: Vec<f32>, out: usize, inn: usize| {
-                    let mut p =
-                        Param { name: format!("{at}.lora_{part}.weight"), shape: vec![out, inn], data: dev.matrix_dense(data, out, inn), state: None };
+                    let mut p = Param {
+                        name: format!("{at}.lora_{part}.weight"),
+                        shape: vec![out, inn],
+                        data: dev.matrix_dense(data, out, inn),
+                        state: None,
+                    };
                     p.train(&*dev);
                     p
                 };
