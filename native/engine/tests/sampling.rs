@@ -232,30 +232,3 @@ fn sessions_stream_cancel_join_and_close() {
     session.call(|m| Ok(m.config.layers), move |r| tx.send(r.map_err(|e| e.code)).unwrap());
     assert_eq!(rx.recv().unwrap(), Err("closed"));
 }
-
-/// Resident memory of this process in bytes; None where the system does not tell.
-fn resident() -> Option<usize> {
-    let text = std::fs::read_to_string("/proc/self/statm").ok()?;
-    Some(text.split_whitespace().nth(1)?.parse::<usize>().ok()? * 4096)
-}
-
-#[test]
-fn open_and_close_fifty_times_leaves_no_memory_behind() {
-    let cycle = || {
-        let (tx, rx) = channel();
-        let t = tx.clone();
-        let session =
-            Session::open(|| Ok(model("cycle", true)), |_| 8 << 20, |_| (), move |r| t.send(r.is_ok()).unwrap());
-        assert!(rx.recv().unwrap());
-        let (j, _) = job(vec![SampleRequest { n: 16, ..request(1, 100) }], Arc::default());
-        session.sample(j);
-        let t = tx.clone();
-        session.close(move || t.send(true).unwrap());
-        rx.recv().unwrap();
-    };
-    (0..10).for_each(|_| cycle());
-    let Some(before) = resident() else { return };
-    (0..50).for_each(|_| cycle());
-    let after = resident().unwrap();
-    assert!(after < before + (8 << 20), "resident memory grew from {before} to {after}");
-}

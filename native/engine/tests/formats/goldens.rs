@@ -52,7 +52,6 @@ fn a_real_gguf_file_opens() {
         let values = tensor.to_f32().unwrap();
         let spread = values.iter().map(|x| x * x).sum::<f32>() / values.len() as f32;
         assert!(spread > 1e-6 && spread < 1e3, "{name}: mean square {spread}");
-        let copied = name.contains("q_proj") || name.contains("k_proj");
-        assert_eq!(tensor.bytes.is_mapped(), !copied, "{name}");
+        assert!(tensor.bytes.is_mapped(), "{name} was copied");
     }
 }
