@@ -8,7 +8,7 @@ use crate::device::{Device, PageTable, PAGE};
 use crate::draw::{draw, Drawn};
 use crate::error::{EngineError, Result};
 use crate::layout::Layout;
-use crate::model::Model;
+use crate::model::{Model, Trainable};
 use crate::request::{Sample, SampleEvent, SampleJob, SampleRequest, StopReason};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -279,6 +279,11 @@ impl<D: Device> Sampler<D> {
             let v = model.config.vocab_size;
             let mut host = vec![0.0; batch.len() * v];
             model.dev.download(&logits, &mut host);
+            drop(logits);
+            if model.trainable == Trainable::None {
+                // Decoding needs little of what a long prompt took. A model in training takes it all again soon.
+                model.dev.trim();
+            }
             let prefixes: Vec<Arc<Prefix>> = batch
                 .into_iter()
                 .enumerate()

@@ -86,6 +86,10 @@ impl GgufFile {
         let alignment = file.alignment()?;
         let data_start = header_end.next_multiple_of(alignment);
         file.tensors = place_tensors(path, entries, data_start, alignment, bytes.len())?;
+        // Vocabulary and merges, megabytes of them: read once to find their ends, seldom needed again.
+        if let Some(header) = bytes.slice(0..header_end) {
+            header.release();
+        }
         Ok(file)
     }
 
