@@ -5,7 +5,7 @@ import tseslint from "typescript-eslint";
 const TALKS_TO_PEOPLE = ["core/cli.ts", "core/cli/**", "core/bench/**", "test/run.ts", "setup.mjs"];
 
 export default defineConfig(
-  globalIgnores(["**/node_modules/", "**/dist/", "**/target/", "native/", "runs/", "test/fixtures/"]),
+  globalIgnores(["**/node_modules/", "**/dist/", "**/target/", "native/", "runs/", "test/fixtures/", "test/peers/"]),
   tseslint.configs.recommendedTypeChecked,
   {
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },

@@ -11,6 +11,7 @@ import { addMachineCommands } from "./machine-commands.ts";
 import { addPlayCommand } from "./play-command.ts";
 import { addRunCommands } from "./run-commands.ts";
 import { addScoreCommand } from "./score-command.ts";
+import { addStarterCommand } from "./starter-command.ts";
 import { addTemplateCommand } from "./template-command.ts";
 import { exitCodes } from "./terminal.ts";
 import { addTrainCommands } from "./train-command.ts";
@@ -39,6 +40,7 @@ export function makeProgram(): Command {
   program.commandsGroup("Look:");
   addRunCommands(program);
   addMachineCommands(program);
+  addStarterCommand(program);
   throwInsteadOfExit(program);
   return program;
 }
