@@ -29,7 +29,8 @@ const margin = { left: 52, right: 150, top: 34, bottom: 30 };
 /** Reward and response length over the steps of a run. */
 export function curvesSvg(rows: readonly MetricsRow[], references: readonly ReferenceLine[]): string {
   const lengths = series(rows, "completions/mean_length");
-  const longest = Math.max(1, ...lengths.map(({ value }) => value));
+  const evaluated = series(rows, "eval_completions/mean_length");
+  const longest = Math.max(1, ...[...lengths, ...evaluated].map(({ value }) => value));
   const panels: Panel[] = [
     {
       title: "Mean reward",
@@ -41,7 +42,7 @@ export function curvesSvg(rows: readonly MetricsRow[], references: readonly Refe
     {
       title: "Response length, tokens",
       points: lengths,
-      marks: series(rows, "eval_completions/mean_length"),
+      marks: evaluated,
       references: [],
       range: [0, longest * 1.05],
     },
