@@ -278,10 +278,10 @@ mod tests {
         let with_allowed =
             settings().into_iter().map(|r| SampleRequest { allowed: vec![(0..60).rev().chain([5, 5]).collect()], ..r });
         for r in settings().into_iter().chain(with_allowed) {
-            for v in [61, 1000] {
+            for v in [61, 400] {
                 let z = logits(v, 1 + v as u64);
                 let p = distribution(&z, &r, 0);
-                const N: usize = 1500;
+                const N: usize = 800;
                 let mut count = vec![0f64; v];
                 for index in 0..N {
                     count[draw(&z, &r, index, 0).token as usize] += 1.0;
@@ -297,7 +297,7 @@ mod tests {
                     }
                 }
                 assert!(
-                    cells > 0.0 && chi < cells + 5.0 * (2.0 * cells as f64).sqrt(),
+                    cells > 0.0 && chi < cells + 5.0 * (2.0f64 * cells).sqrt(),
                     "{r:?}: chi² {chi} over {cells} cells"
                 );
             }
@@ -308,7 +308,7 @@ mod tests {
     #[test]
     fn truncation_keeps_exactly_the_defined_tokens() {
         for r in settings().iter().filter(|r| r.temperature > 0.0) {
-            for (v, seed) in [(1, 3), (2, 4), (61, 5), (3000, 6)] {
+            for (v, seed) in [(1, 3), (2, 4), (61, 5), (700, 6)] {
                 let z = logits(v, seed);
                 let p = distribution(&z, r, 0);
                 let mut ids: Vec<u32> = (0..v as u32).filter(|&i| p[i as usize] > 0.0).collect();

@@ -11,7 +11,15 @@ pub mod gemm;
 pub mod layout;
 pub mod model;
 pub mod pool;
+pub mod reference;
 pub mod request;
 pub mod sampler;
 pub mod session;
 pub mod simd;
+
+// Integration tests see the crate by this name; the unit tests share a module with them.
+#[cfg(test)]
+extern crate self as hone_engine;
+#[cfg(test)]
+#[path = "../tests/levels/mod.rs"]
+mod levels;

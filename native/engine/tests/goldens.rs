@@ -1,6 +1,8 @@
 //! Whole models against numbers made with PyTorch and transformers (see the goldens' README for tolerances).
 //! `llama-tiny` is in the repository; the others are read from the shared folder and skipped, loudly, where it is absent.
 
+mod levels;
+
 use hone_engine::cpu::Cpu;
 use hone_engine::device::{AdamW, Device};
 use hone_engine::formats::{Checkpoint, SafetensorsFile};

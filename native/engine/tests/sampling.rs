@@ -1,5 +1,7 @@
 //! What sampling promises: reproducible whatever else runs, log-probs of the policy itself, true stop reasons, prompt cancel.
 
+mod levels;
+
 use hone_engine::cpu::Cpu;
 use hone_engine::formats::Checkpoint;
 use hone_engine::layout::Layout;

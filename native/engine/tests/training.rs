@@ -1,6 +1,8 @@
 //! What training promises: accumulation equals one batch, packing equals padding-free single rows, a shared prefix equals its
 //! copies, recompute equals keeping, resume equals going on, bad gradients are skipped.
 
+mod levels;
+
 use hone_engine::cpu::Cpu;
 use hone_engine::device::Device;
 use hone_engine::formats::Checkpoint;

@@ -1,5 +1,5 @@
 //! Places of the test material, folders that clean up after themselves, and small files built byte by byte.
-#![allow(dead_code)] // shared by two test programs, each of which uses a part
+#![allow(dead_code, reason = "shared by two test programs, each of which uses a part")]
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
