@@ -10,7 +10,7 @@ use hone_engine::layout::Layout;
 use hone_engine::model::{Batch, MemoryPlan, Model, Trainable};
 use hone_engine::request::{SampleEvent, SampleJob, SampleRequest};
 use hone_engine::session::Session;
-use napi::bindgen_prelude::{Float32Array, Function, Int32Array, Object, ToNapiValue};
+use napi::bindgen_prelude::{Float32Array, FnArgs, Function, Int32Array, Object, ToNapiValue};
 use napi::threadsafe_function::ThreadsafeFunctionCallMode::NonBlocking;
 use napi::{Env, JsDeferred};
 use napi_derive::napi;
@@ -85,6 +85,8 @@ pub struct NativeModel {
     session: Session<Cpu>,
 }
 
+type OnReady<'a> = Function<'a, FnArgs<(Option<String>, Option<NativeModelInfo>)>, ()>;
+
 /// Open a safetensors folder or a GGUF file. `onReady` gets an error text, or null and the model's description.
 #[napi(
     ts_args_type = "path: string, options: NativeOpenOptions, onProgress: (done: number, total: number) => void, onReady: (error: string | null, info: NativeModelInfo | null) => void"
@@ -92,8 +94,8 @@ pub struct NativeModel {
 pub fn open_model(
     path: String,
     options: NativeOpenOptions,
-    on_progress: Function<'_, napi::bindgen_prelude::FnArgs<(f64, f64)>, ()>,
-    on_ready: Function<'_, napi::bindgen_prelude::FnArgs<(Option<String>, Option<NativeModelInfo>)>, ()>,
+    on_progress: Function<'_, FnArgs<(f64, f64)>, ()>,
+    on_ready: OnReady<'_>,
 ) -> napi::Result<NativeModel> {
     let progress = on_progress.build_threadsafe_function().callee_handled::<false>().build()?;
     let ready = on_ready.build_threadsafe_function().callee_handled::<false>().build()?;
