@@ -4,6 +4,7 @@ import { CancelledError, HoneError } from "../contract/errors.ts";
 import { deriveSeed } from "../contract/random.ts";
 import type { ChatMessage, ToolDefinition } from "../text/messages.ts";
 import type { ParsedAssistant } from "../text/parse-assistant.ts";
+import { StopStrings } from "../text/stop-strings.ts";
 import { TextStream } from "../text/text-stream.ts";
 import type { OpenPolicy } from "./session.ts";
 
@@ -17,6 +18,8 @@ export interface ChatTurn {
   maxTokens: number;
   seed: number;
   thinking?: boolean;
+  /** The answer ends before the first of these; generation stops with it. */
+  stop?: readonly string[];
   /** Whole characters, as soon as they are certain. */
   onText?: (text: string) => void;
   signal?: AbortSignal;
@@ -49,6 +52,11 @@ export async function answerChat({ model, chat }: OpenPolicy, turn: ChatTurn): P
     );
   }
   const stop = new Set(chat.stopIds);
+  const stopStrings = new StopStrings(turn.stop ?? []);
+  // Ends this answer alone, beside the caller's own signal.
+  const enough = new AbortController();
+  let drawn = 0;
+  const signals = signal === undefined ? [enough.signal] : [enough.signal, signal];
   const stream = new TextStream(chat.text.tokenizer, { continues: true });
   const [sample] = await model.sample(
     [
@@ -65,25 +73,33 @@ export async function answerChat({ model, chat }: OpenPolicy, turn: ChatTurn): P
     ],
     {
       onToken: ({ token }) => {
-        if (!stop.has(token)) turn.onText?.(stream.push(token));
+        // The model is some tokens ahead by the time a stop string is seen: what came after it does not count.
+        if (stopStrings.met === undefined) drawn++;
+        if (stop.has(token)) return;
+        const certain = stopStrings.push(stream.push(token));
+        turn.onText?.(certain);
+        if (stopStrings.met !== undefined) enough.abort();
       },
-      ...(signal !== undefined && { signal }),
+      signal: AbortSignal.any(signals),
     },
   );
-  turn.onText?.(stream.flush());
-  if (sample.stopReason === "cancelled") throw new CancelledError();
-  const text = chat.text.answerText(sample.tokens);
+  const rest = stopStrings.push(stream.flush()) + stopStrings.flush();
+  turn.onText?.(rest);
+  if (sample.stopReason === "cancelled" && stopStrings.met === undefined) throw new CancelledError();
+  const whole = chat.text.answerText(sample.tokens);
+  const text = stopStrings.met === undefined ? whole : whole.slice(0, whole.indexOf(stopStrings.met));
   const parsed = chat.text.parse(text, tools, {
     stopReason: sample.stopReason,
     thinkingOpen: prompt.thinkingOpen,
     parallel: true,
   });
-  const isCut = sample.stopReason === "length" || sample.stopReason === "context_full";
+  const isCut =
+    stopStrings.met === undefined && (sample.stopReason === "length" || sample.stopReason === "context_full");
   return {
     text,
     parsed,
     finishReason: isCut ? "length" : parsed.tool_calls.length > 0 ? "tool_calls" : "stop",
     promptTokens: prompt.ids.length,
-    completionTokens: sample.tokens.length,
+    completionTokens: drawn,
   };
 }

@@ -7,11 +7,23 @@ import { answerChat, type ChatAnswer, type ChatTurn } from "../app/chat-turn.ts"
 import { Session, type OpenPolicy } from "../app/session.ts";
 import { errorKind } from "../contract/errors.ts";
 import type { ChatMessage, ToolDefinition } from "../text/messages.ts";
-import { addChatFlags, addModelFlags, modelChoices, realNumber, runs, wholeNumber, type Cli } from "./command.ts";
+import {
+  addChatFlags,
+  addModelFlags,
+  modelChoices,
+  realNumber,
+  repeated,
+  runs,
+  wholeNumber,
+  type Cli,
+} from "./command.ts";
 import { readJsonFile } from "./config-flags.ts";
 import { exitCodes, paint, print, printJson, say, usageError } from "./terminal.ts";
 
-type Settings = Pick<ChatTurn, "temperature" | "topP" | "topK" | "minP" | "maxTokens" | "seed" | "thinking" | "tools">;
+type Settings = Pick<
+  ChatTurn,
+  "temperature" | "topP" | "topK" | "minP" | "maxTokens" | "seed" | "thinking" | "tools" | "stop"
+>;
 
 export function addChatCommand(program: Command): void {
   const command = program
@@ -29,6 +41,7 @@ export function addChatCommand(program: Command): void {
     .option("--top-k <number>", "most likely tokens kept, 0 is off", wholeNumber())
     .option("--min-p <number>", "least share of the best token's probability, 0 is off", realNumber())
     .option("--max-tokens <number>", "tokens of one answer", wholeNumber(1), 1024)
+    .option("--stop <text>", "end the answer before this text; may be given more than once", repeated)
     .option("--seed <number>", "of the draws", wholeNumber(), 42);
   runs(command, async (cli, flags) => {
     const prompt = flags["prompt"] as string | undefined;
@@ -71,6 +84,7 @@ function settingsOf(flags: Record<string, unknown>, thinking: boolean | undefine
     ...optional("topP"),
     ...optional("topK"),
     ...optional("minP"),
+    ...optional("stop"),
   };
 }
 

@@ -117,8 +117,20 @@ class EngineModel implements T.Model {
     const abort = () => cancel.cancel();
     options.signal?.addEventListener("abort", abort, { once: true });
     if (options.signal?.aborted === true) abort();
+    const { onToken } = options;
+    let streamed = 0;
+    let onStreamed: (() => void) | undefined;
+    const listener = (token: T.TokenEvent) => {
+      streamed++;
+      onToken?.(token);
+      onStreamed?.();
+    };
     try {
-      return unpack(await settled(this.#native.sample(requests, cancel, options.onToken)));
+      const flat = await settled(this.#native.sample(requests, cancel, onToken === undefined ? undefined : listener));
+      // Tokens and the result take different ways to this thread: the last tokens may still be under way.
+      while (onToken !== undefined && streamed < flat.tokens.length)
+        await new Promise<void>((resolve) => (onStreamed = resolve));
+      return unpack(flat);
     } finally {
       options.signal?.removeEventListener("abort", abort);
     }

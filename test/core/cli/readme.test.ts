@@ -39,7 +39,21 @@ beforeAll(async () => {
 test("the README names every command", () => {
   const named = new Set(commands.map((line) => line.split(" ")[1]));
   expect([...named].sort()).toEqual(
-    ["bench", "chat", "demo", "devices", "eval", "ls", "play", "resume", "score", "show", "template", "train"].sort(),
+    [
+      "bench",
+      "chat",
+      "demo",
+      "devices",
+      "eval",
+      "ls",
+      "play",
+      "resume",
+      "score",
+      "show",
+      "starter",
+      "template",
+      "train",
+    ].sort(),
   );
 });
 
