@@ -311,3 +311,43 @@ fn lora() {
     close("merged logits", &download(&merged, &logits, ids.len() * v), &got, 1e-4);
     check_training(m, &g, false);
 }
+
+/// SmolLM2-135M as its GGUF file: top-10 logits, log-probs of the prompt and greedy tokens, on the quantised weights.
+#[test]
+fn smollm2_q4_1() {
+    let Some(dir) = golden("smollm2") else { return };
+    let gguf = dir.join("../../models/SmolLM2-135M-Instruct.Q4_1.gguf");
+    if !gguf.exists() {
+        eprintln!("SKIPPED: {} is not on this machine", gguf.display());
+        return;
+    }
+    let json: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(dir.join("golden.json")).unwrap()).unwrap();
+    let forward = &json["forward"];
+    let ints = |v: &serde_json::Value| -> Vec<i32> {
+        v.as_array().unwrap().iter().map(|i| i.as_i64().unwrap() as i32).collect()
+    };
+    let prompt = ints(&forward["prompt_ids"]);
+    let mut m = open(&gguf, false);
+    let v = m.config.vocab_size;
+    let layout = Layout::sequences(&[prompt.len()]).unwrap();
+    let logits = m.logits(&prompt, &layout);
+    let last = download(&m, &logits, prompt.len() * v).split_off((prompt.len() - 1) * v);
+    let mut order: Vec<usize> = (0..v).collect();
+    order.sort_by(|&a, &b| last[b].total_cmp(&last[a]));
+    for (rank, want) in forward["last_top10"].as_array().unwrap().iter().enumerate() {
+        let id = want["id"].as_u64().unwrap() as usize;
+        assert_eq!(order[rank], id, "rank {rank}");
+        assert!((f64::from(last[id]) - want["logit"].as_f64().unwrap()).abs() < 1e-3, "logit of {id}");
+    }
+    let scores = m.forward(Batch { ids: prompt.clone(), layout, mask: vec![] }, false, 1.0).unwrap();
+    for (t, want) in forward["prompt_logprobs"].as_array().unwrap().iter().enumerate() {
+        assert!(
+            (f64::from(scores.logprobs[t + 1]) - want.as_f64().unwrap()).abs() < 1e-3,
+            "log-prob of token {}",
+            t + 1
+        );
+    }
+    let want = ints(&forward["greedy_ids"]);
+    assert_eq!(greedy(&mut m, &prompt, want.len()).0, want);
+}
