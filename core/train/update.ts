@@ -5,8 +5,8 @@ import type { Batch, ForwardOptions, ForwardResult, Model } from "../engine/type
 import { gspoLoss } from "./losses/gspo.ts";
 import { grpoLoss } from "./losses/grpo.ts";
 import { mean, sum } from "./losses/numbers.ts";
-import { count, mergeStats, policyMetrics, statMean, type Stats } from "./losses/stats.ts";
-import { stepNormalisers, type LossResult, type Normalisers, type PolicyRow, type PolicyStat } from "./losses/types.ts";
+import { count, mergeStats, policyMetrics, statMean, type Stats, type PolicyStat } from "./losses/stats.ts";
+import { stepNormalisers, type LossResult, type Normalisers, type PolicyRow } from "./losses/types.ts";
 import { packMicroBatches, type MicroBatch } from "./micro-batches.ts";
 import type { Rollout, RolloutGroup } from "./rollouts.ts";
 import { learningRate, makeSchedule } from "./schedule.ts";

@@ -13,7 +13,7 @@
  */
 
 import { addRegularisers, emptyResult } from "./regularise.ts";
-import { count } from "./stats.ts";
+import { count, type PolicyStat } from "./stats.ts";
 import { clippedSurrogate } from "./surrogate.ts";
 import {
   groupTrajectories,
@@ -22,7 +22,6 @@ import {
   type Normalisers,
   type PolicyLossOptions,
   type PolicyRow,
-  type PolicyStat,
 } from "./types.ts";
 
 export function gspoLoss(

@@ -11,9 +11,9 @@
 
 import { clamp } from "./numbers.ts";
 import { addRegularisers, emptyResult, type RegularisedRow } from "./regularise.ts";
-import { count } from "./stats.ts";
+import { count, type PolicyStat } from "./stats.ts";
 import { clippedSurrogate } from "./surrogate.ts";
-import type { Floats, LossResult, Normalisers, PolicyLossOptions, PolicyStat } from "./types.ts";
+import type { Floats, LossResult, Normalisers, PolicyLossOptions } from "./types.ts";
 
 export interface PpoRow extends RegularisedRow {
   old: Floats;

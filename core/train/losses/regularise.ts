@@ -1,8 +1,8 @@
 /** Terms that any policy loss may carry: β · KL(π ‖ ref) with k3, and − c · entropy, weighted like its tokens. */
 
 import { klEstimators } from "./kl.ts";
-import { count } from "./stats.ts";
-import type { Floats, LossResult, PolicyStat } from "./types.ts";
+import { count, type PolicyStat } from "./stats.ts";
+import type { Floats, LossResult } from "./types.ts";
 
 export interface RegularisedRow {
   lp: Floats;

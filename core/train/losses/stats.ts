@@ -1,7 +1,5 @@
 /** Weighted means that can be collected in parts, so that a metric does not depend on how a step was cut. */
 
-import type { PolicyStat } from "./types.ts";
-
 export interface Stat {
   weight: number;
   /** Σ weight · value */
@@ -9,6 +7,9 @@ export interface Stat {
   /** Σ weight · value² */
   squares: number;
 }
+
+/** What the losses of policies count. */
+export type PolicyStat = "ratio" | "clip_low" | "clip_high" | "dual_clip" | "kl" | "entropy";
 
 export type Stats<Name extends string> = Partial<Record<Name, Stat>>;
 

@@ -11,7 +11,7 @@
 
 import type { lossTypes } from "../../contract/config.ts";
 import { sum } from "./numbers.ts";
-import type { Stat } from "./stats.ts";
+import type { Stats } from "./stats.ts";
 
 export type Floats = Float64Array | Float32Array;
 
@@ -52,10 +52,8 @@ export interface LossResult<StatName extends string> {
   /** d loss / d entropy; present when there is an entropy bonus. */
   dEntropy?: Float64Array[];
   /** Merge those of all parts with `mergeStats`. */
-  stats: Partial<Record<StatName, Stat>>;
+  stats: Stats<StatName>;
 }
-
-export type PolicyStat = "ratio" | "clip_low" | "clip_high" | "dual_clip" | "kl" | "entropy";
 
 export interface PolicyLossOptions {
   /** Lower and upper clip bound: the ratio's slope ends at 1 − epsilon and 1 + epsilon_high. */

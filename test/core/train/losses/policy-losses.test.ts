@@ -1,3 +1,4 @@
+import type { PolicyStat } from "../../../../core/train/losses/stats.ts";
 import { describe, expect, test } from "vitest";
 import { Random } from "../../../../core/contract/random.ts";
 import { grpoLoss } from "../../../../core/train/losses/grpo.ts";
@@ -11,7 +12,6 @@ import {
   type Normalisers,
   type PolicyLossOptions,
   type PolicyRow,
-  type PolicyStat,
 } from "../../../../core/train/losses/types.ts";
 
 type Row = Required<Omit<PolicyRow, "trajectory">> & { trajectory?: string; advantages: Float64Array };
