@@ -90,12 +90,6 @@ impl Dtype {
         }
     }
 
-    /// Bytes of one row of `cols` weights; `cols` must be a multiple of [`Dtype::block_len`].
-    #[inline(always)]
-    pub const fn row_bytes(self, cols: usize) -> usize {
-        cols / self.block_len() * self.block_bytes()
-    }
-
     /// True for ggml's block types.
     pub const fn is_quantized(self) -> bool {
         self.block_len() > 1

@@ -362,7 +362,7 @@ fn nan_scales_are_found_in_every_type() {
     let floats = [(0, Dtype::F32), (1, Dtype::F16), (30, Dtype::BF16)];
     for (id, dtype) in types.into_iter().chain(wide).chain(floats) {
         // Rows of 512, five of them; the fourth is spoiled. All-0x3c bytes are finite in every type.
-        let size = dtype.row_bytes(512);
+        let size = dtype.tensor_bytes(&[512]).unwrap();
         let mut data = vec![0x3c; 5 * size];
         let good = parse(Gguf::new().tensor("w", &[512, 5], id, data.clone()).build()).unwrap();
         assert_eq!(good.tensor("w").unwrap().to_f32().unwrap().len(), 2560, "{}", dtype.name());

@@ -30,7 +30,7 @@ fn instructions_of_the_caller_do_not_change_the_result() {
         }
         let mut state = 1u32;
         for dtype in Dtype::ALL {
-            let bytes: Vec<u8> = (0..dtype.row_bytes(1024))
+            let bytes: Vec<u8> = (0..dtype.tensor_bytes(&[1024]).unwrap())
                 .map(|_| {
                     state = state.wrapping_mul(1664525).wrapping_add(1013904223);
                     (state >> 24) as u8
@@ -114,8 +114,8 @@ fn rounding_to_16_bits_is_to_nearest_even() {
 
 #[test]
 fn sizes_follow_from_blocks() {
-    assert_eq!(Dtype::Q4_1.row_bytes(576), 576 / 32 * 20);
-    assert_eq!(Dtype::BF16.row_bytes(5), 10);
+    assert_eq!(Dtype::Q4_1.tensor_bytes(&[576]), Some(576 / 32 * 20));
+    assert_eq!(Dtype::BF16.tensor_bytes(&[5]), Some(10));
     assert_eq!(Dtype::Q6K.tensor_bytes(&[3, 512]), Some(3 * 2 * 210));
     assert_eq!(Dtype::Q6K.tensor_bytes(&[3, 500]), None, "rows must be whole blocks");
     assert_eq!(Dtype::Q4_0.tensor_bytes(&[]), None);
