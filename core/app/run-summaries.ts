@@ -3,7 +3,7 @@
 import type { RunSummary } from "../contract/cli-json.ts";
 import { runEventSchema, type CheckpointLine, type MetricsRow, type RunEvent } from "../contract/run.ts";
 import type { RunConfig } from "../contract/config.ts";
-import { readJsonLines } from "../files/jsonl.ts";
+import { readRows } from "../files/json.ts";
 import { findRun, listRuns } from "../store/library.ts";
 import { checkpointFolder, listCheckpoints, readCheckpointIndex, readTrainerState } from "../train/checkpoints.ts";
 import { RunFolder } from "../train/run-folder.ts";
@@ -64,6 +64,6 @@ export async function describeRun(path: string): Promise<RunDetails> {
     config: folder.readConfig().config,
     metrics: folder.readMetrics(),
     checkpoint_index: summary.checkpoints.flatMap((step) => index.get(step) ?? []),
-    events: readJsonLines(folder.file("events")).rows.map((row) => runEventSchema.parse(row)),
+    events: readRows(folder.file("events"), runEventSchema),
   };
 }

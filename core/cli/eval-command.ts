@@ -1,5 +1,7 @@
 /** `hone eval`: measures a model on a task. */
 
+import { existsSync, statSync } from "node:fs";
+import { dirname, resolve } from "node:path";
 import type { Command } from "commander";
 import { evaluateModel, type EvaluateRequest } from "../app/evaluate-model.ts";
 import { evaluationHeading, gameRows, measureTable, referenceText } from "../app/evaluation-text.ts";
@@ -7,6 +9,7 @@ import { Session } from "../app/session.ts";
 import { splits, type EvalReport } from "../contract/eval.ts";
 import { textTable } from "../contract/text-table.ts";
 import { writeFileAtomic } from "../files/atomic.ts";
+import { requireWritable } from "../files/system-error.ts";
 import {
   addChatFlags,
   addModelFlags,
@@ -18,7 +21,7 @@ import {
   wholeNumber,
 } from "./command.ts";
 import { EvaluationProgress } from "./evaluation-progress.ts";
-import { print, printJson, say } from "./terminal.ts";
+import { print, printJson, say, usageError } from "./terminal.ts";
 
 export function addEvalCommand(program: Command): void {
   const command = program
@@ -43,6 +46,8 @@ export function addEvalCommand(program: Command): void {
     .option("--max-completion-length <number>", "tokens of one answer (default: as in training)", wholeNumber(1))
     .option("--out <file>", "also write every answer and game to a file");
   runs(command, async (cli, flags) => {
+    const out = flags["out"] as string | undefined;
+    if (out !== undefined) requireFilePlace(out);
     const session = await Session.open();
     const progress = new EvaluationProgress();
     const evaluation = await evaluateModel(session, requestOf(flags), modelChoices(flags), {
@@ -51,13 +56,22 @@ export function addEvalCommand(program: Command): void {
     });
     progress.end();
     const { report } = evaluation;
-    if (typeof flags["out"] === "string") {
-      writeFileAtomic(flags["out"], JSON.stringify(evaluation) + "\n");
-      say(`answers and games are in ${flags["out"]}`);
+    if (out !== undefined) {
+      writeFileAtomic(out, JSON.stringify(evaluation) + "\n");
+      say(`answers and games are in ${out}`);
     }
     if (cli.json) printJson(report);
     else print(evaluationText(report));
   });
+}
+
+/** Told before the long work, not after it. */
+function requireFilePlace(path: string): void {
+  const fix = "choose another --out";
+  if (existsSync(path) && statSync(path).isDirectory()) throw usageError(`${path} is a folder, not a file`, fix);
+  const folder = dirname(resolve(path));
+  if (!existsSync(folder)) throw usageError(`there is no folder ${folder}`, fix);
+  requireWritable(path, fix);
 }
 
 function requestOf(flags: Record<string, unknown>): EvaluateRequest {

@@ -1,18 +1,18 @@
 /** `hone ls` and `hone show`: the runs, and one run. */
 
-import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
 import { describeRun, summarizeLibrary, type RunDetails } from "../app/run-summaries.ts";
 import { HoneError } from "../contract/errors.ts";
 import { evaluationSchema, type EvalItem } from "../contract/eval.ts";
-import { rolloutLineSchema, type RolloutLine } from "../contract/run.ts";
+import { rolloutLineSchema } from "../contract/run.ts";
 import { textTable } from "../contract/text-table.ts";
-import { readJsonLines } from "../files/jsonl.ts";
+import { readJson, readRows } from "../files/json.ts";
 import { requireRun, runsFolder } from "../store/library.ts";
 import { RunFolder } from "../train/run-folder.ts";
 import { runs, wholeNumber } from "./command.ts";
-import { paint, print, printJson, say, sparkline } from "./terminal.ts";
+import { asTyped, paint, print, printJson, say, sparkline } from "./terminal.ts";
 
 const curveWidth = 40;
 
@@ -25,7 +25,7 @@ export function addRunCommands(program: Command): void {
     const { runs: found, unreadable } = await summarizeLibrary();
     for (const { name, why } of unreadable) say(`${name} cannot be read: ${why}`);
     if (cli.json) return printJson({ runs: found });
-    if (found.length === 0) return print(`no runs yet in ${runsFolder()}: \`hone demo\` makes one`);
+    if (found.length === 0) return print(asTyped(`no runs yet in ${runsFolder()}: \`hone demo\` makes one`));
     const rows = found.map((run) => [
       run.name,
       run.model,
@@ -90,7 +90,7 @@ function showRollouts(json: boolean, folder: RunFolder, step: number): void {
       fix: "choose a step that was done, in a run with log_completions true",
     });
   }
-  const lines = readJsonLines(path).rows.map((row): RolloutLine => rolloutLineSchema.parse(row));
+  const lines = readRows(path, rolloutLineSchema);
   if (json) return printJson({ step, rollouts: lines });
   for (const [prompt, answers] of Map.groupBy(lines, (line) => line.prompt_index)) {
     print(paint("bold", `prompt ${prompt}: ${answers[0].row_id}`));
@@ -104,9 +104,10 @@ function showRollouts(json: boolean, folder: RunFolder, step: number): void {
 
 function showBoard(json: boolean, folder: RunFolder, board: string): void {
   const pattern = /^(\d+)-held-out\.json$/;
-  const files = readdirSync(folder.file("evaluations")).filter((name) => pattern.test(name));
+  const evaluations = folder.file("evaluations");
+  const files = existsSync(evaluations) ? readdirSync(evaluations).filter((name) => pattern.test(name)) : [];
   const found = files.flatMap((name): { step: number; item: EvalItem }[] => {
-    const { items } = evaluationSchema.parse(JSON.parse(readFileSync(join(folder.file("evaluations"), name), "utf8")));
+    const { items } = readJson(join(evaluations, name), evaluationSchema);
     const step = Number(pattern.exec(name)?.[1]);
     return items.filter(({ row_id }) => row_id === board).map((item) => ({ step, item }));
   });

@@ -1,6 +1,7 @@
 /** What the command line says, and where: results on stdout, everything else on stderr. */
 
 import { errorKind, errorToData, HoneError } from "../contract/errors.ts";
+import { asUserError } from "../files/system-error.ts";
 
 export const exitCodes = { ok: 0, failed: 1, usage: 2, interrupted: 130 } as const;
 
@@ -11,14 +12,29 @@ export function usageError(message: string, fix?: string): HoneError {
 
 const usageCodes = new Set(["usage", "bad-config"]);
 
+/** True where `hone` was started by one of the checkout's npm scripts, so that there may be no `hone` to type. */
+export function isFromNpm(): boolean {
+  return process.env["npm_lifecycle_event"] !== undefined;
+}
+
+/** Commands in backticks as this user has to type them. */
+export function asTyped(text: string): string {
+  return isFromNpm() ? text.replaceAll("`hone ", "`npm run -s hone -- ") : text;
+}
+
 /** One line of progress or a remark. Never part of a result. */
 export function say(text: string): void {
-  process.stderr.write(`${text}\n`);
+  process.stderr.write(`${asTyped(text)}\n`);
 }
 
 /** A result for people. */
 export function print(text: string): void {
   process.stdout.write(`${text}\n`);
+}
+
+/** For a person what is being done belongs on stdout, beside the result; with `--json` stdout is the document's alone. */
+export function printer({ json }: { json: boolean }): (text: string) => void {
+  return json ? say : print;
 }
 
 /** The one JSON document of `--json`. */
@@ -32,14 +48,16 @@ export interface ErrorStyle {
 }
 
 /** Tells an error on stderr and returns the exit code. A stack trace is shown for a defect, or with `--verbose`. */
-export function reportError(error: unknown, { json, verbose }: ErrorStyle): number {
-  if (isBrokenPipe(error)) return exitCodes.ok;
+export function reportError(thrown: unknown, { json, verbose }: ErrorStyle): number {
+  if (isBrokenPipe(thrown)) return exitCodes.ok;
+  const error = asUserError(thrown);
   const kind = errorKind(error);
   const data = errorToData(error);
   const stack = error instanceof Error && (verbose || kind === "bug") ? error.stack : undefined;
   if (json) {
     const { code, message, fix } = data;
-    process.stderr.write(`${JSON.stringify({ error: { code, message, fix: fix ?? null } })}\n`);
+    const told = { code, message, fix: fix === undefined ? null : asTyped(fix) };
+    process.stderr.write(`${JSON.stringify({ error: told })}\n`);
     if (stack !== undefined && verbose) say(stack);
   } else if (kind === "cancelled") {
     say("stopped");

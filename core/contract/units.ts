@@ -12,6 +12,15 @@ export function formatBytes(bytes: number): string {
   return `${unit === 0 ? value : Number(value.toPrecision(3))} ${units[unit]}`;
 }
 
+/** Bytes of `8000000`, `500MB`, `2 GB` or `1.5GiB`; undefined when the text is no amount. */
+export function parseBytes(text: string): number | undefined {
+  const match = /^\s*(\d+(?:\.\d+)?)\s*(?:([kmgt])(i?)b?|b)?\s*$/i.exec(text);
+  if (match === null) return undefined;
+  const [, amount, unit = "", binary] = match;
+  const power = unit === "" ? 0 : "kmgt".indexOf(unit.toLowerCase()) + 1;
+  return Math.round(Number(amount) * (binary === "" || binary === undefined ? 1000 : 1024) ** power);
+}
+
 /** `8 s`, `3 min 20 s`, `2 h 05 min`. */
 export function formatSeconds(seconds: number): string {
   if (!Number.isFinite(seconds)) return "?";
@@ -26,4 +35,14 @@ export function formatSeconds(seconds: number): string {
 /** `12,345`. */
 export function formatCount(count: number): string {
   return Math.round(count).toLocaleString("en-US");
+}
+
+/** `1 step`, `2,000 steps`. */
+export function plural(count: number, one: string, many = `${one}s`): string {
+  return `${formatCount(count)} ${count === 1 ? one : many}`;
+}
+
+/** A word as a shell takes it: quoted where it has to be. */
+export function shellWord(word: string): string {
+  return /^[\p{L}\p{N}_@%+=:,./-]+$/u.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

@@ -2,10 +2,11 @@
 
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { homedir } from "node:os";
-import { isAbsolute, join, resolve, sep } from "node:path";
+import { basename, dirname, isAbsolute, join, resolve, sep } from "node:path";
 import { HoneError } from "../contract/errors.ts";
 import { nearest } from "../contract/nearest.ts";
 import { runFiles } from "../contract/run.ts";
+import { shellWord } from "../contract/units.ts";
 
 export function honeHome(): string {
   const home = process.env["HONE_HOME"];
@@ -36,6 +37,12 @@ export function findRun(reference: string): string | undefined {
   if (isAbsolute(reference) || reference.includes("/") || reference.includes(sep)) return undefined;
   const inLibrary = join(runsFolder(), reference);
   return reference !== "" && isRunFolder(inLibrary) ? inLibrary : undefined;
+}
+
+/** A run as a command takes it: its name when it is in the library, its path otherwise; quoted where it must be. */
+export function runWord(path: string): string {
+  const whole = resolve(path);
+  return shellWord(dirname(whole) === runsFolder() ? basename(whole) : whole);
 }
 
 /** As `findRun`; throws `no-such-run` with the nearest known name. */

@@ -1,8 +1,7 @@
 /** The checkpoints of a run folder: written whole or not at all, listed, checked, thinned out. */
 
-import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { HoneError } from "../contract/errors.ts";
 import {
   checkpointLineSchema,
   manifestSchema,
@@ -12,7 +11,8 @@ import {
   type TrainerState,
 } from "../contract/run.ts";
 import { publishFolder } from "../files/atomic.ts";
-import { appendJsonLine, readJsonLines } from "../files/jsonl.ts";
+import { readJson, readRows } from "../files/json.ts";
+import { appendJsonLine } from "../files/jsonl.ts";
 import { checkManifest, manifestHash, manifestName, writeManifest } from "../files/manifest.ts";
 
 const trainerStateName = "trainer_state.json";
@@ -82,29 +82,20 @@ export async function newestIntactCheckpoint(
 }
 
 export function readTrainerState(folder: string): TrainerState {
-  const path = join(folder, trainerStateName);
-  const parsed = trainerStateSchema.safeParse(JSON.parse(readFileSync(path, "utf8")));
-  if (parsed.success) return parsed.data;
-  const issue = parsed.error.issues[0];
-  throw new HoneError("bad-checkpoint", `${path}: ${issue.path.join(".")}: ${issue.message}`);
+  return readJson(join(folder, trainerStateName), trainerStateSchema);
 }
 
 /** The index, one line per step, newest line first served; lines of deleted checkpoints stay in the file. */
 export function readCheckpointIndex(run: string): Map<number, CheckpointLine> {
   const lines = new Map<number, CheckpointLine>();
-  for (const row of readJsonLines(join(run, runFiles.checkpointIndex)).rows) {
-    const line = checkpointLineSchema.parse(row);
-    lines.set(line.step, line);
-  }
+  for (const line of readRows(join(run, runFiles.checkpointIndex), checkpointLineSchema)) lines.set(line.step, line);
   return lines;
 }
 
 /** Lists a whole checkpoint that a kill kept from being listed. */
 export function listIfMissing(run: string, step: number): void {
   if (readCheckpointIndex(run).has(step)) return;
-  const manifest = manifestSchema.parse(
-    JSON.parse(readFileSync(join(checkpointFolder(run, step), manifestName), "utf8")),
-  );
+  const manifest = readJson(join(checkpointFolder(run, step), manifestName), manifestSchema);
   appendJsonLine(join(run, runFiles.checkpointIndex), checkpointLine(step, {}, manifestHash(manifest)));
 }
 

@@ -5,7 +5,7 @@ import { basename, join, resolve } from "node:path";
 import type { RunConfig } from "../contract/config.ts";
 import { HoneError } from "../contract/errors.ts";
 import type { Engine, Model, OpenOptions, OpenProgress } from "../engine/types.ts";
-import { findRun } from "../store/library.ts";
+import { findRun, runWord } from "../store/library.ts";
 import { checkpointFolder, listCheckpoints, readTrainerState } from "./checkpoints.ts";
 import { RunFolder } from "./run-folder.ts";
 
@@ -23,15 +23,17 @@ export interface ModelFiles {
 export const starterFolder = join(import.meta.dirname, "..", "..", "assets", "starter");
 
 const adapterConfigName = "adapter_config.json";
+const modelFix = "give a model folder, a .gguf file, `starter`, or RUN[:step]";
 
 /** Finds the files of a model. Throws `no-such-model`, `no-such-checkpoint` or `bad-model` with the way out. */
 export async function findModel(reference: string): Promise<ModelFiles> {
   if (reference === "starter") {
     return plainModel("starter", starterFolder, "the starter model is missing: `npm run starter` makes it");
   }
+  if (reference === "") throw new HoneError("no-such-model", "the model's name is empty", { fix: modelFix });
   const run = await findCheckpoint(reference);
   if (run !== undefined) return run;
-  return plainModel(reference, resolve(reference), "give a model folder, a .gguf file, `starter`, or RUN[:step]");
+  return plainModel(reference, resolve(reference), modelFix);
 }
 
 async function plainModel(name: string, path: string, fix: string): Promise<ModelFiles> {
@@ -67,7 +69,7 @@ async function findCheckpoint(reference: string): Promise<ModelFiles | undefined
   const last = steps[steps.length - 1];
   if (last === undefined) {
     throw new HoneError("no-such-checkpoint", `the run ${name} has no checkpoint yet`, {
-      fix: `train it further with \`hone resume ${name}\`; ${name}:0 is the model it began with`,
+      fix: `train it further with \`hone resume ${runWord(path)}\`; ${name}:0 is the model it began with`,
     });
   }
   const best = readTrainerState(checkpointFolder(path, last)).best?.step;

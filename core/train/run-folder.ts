@@ -1,6 +1,6 @@
 /** A run's own folder: made whole, written while training, put in order when a run is taken up again. */
 
-import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import type { RunConfig } from "../contract/config.ts";
 import { HoneError } from "../contract/errors.ts";
@@ -17,6 +17,8 @@ import {
 } from "../contract/run.ts";
 import { fsyncPath, publishFolder, removePartial, writeFileAtomic } from "../files/atomic.ts";
 import { appendJsonLine, readJsonLines, repairJsonLines, toJsonLines } from "../files/jsonl.ts";
+import { requireWritable } from "../files/system-error.ts";
+import { runWord } from "../store/library.ts";
 
 export class RunFolder {
   readonly path: string;
@@ -46,14 +48,27 @@ export class RunFolder {
       await publishFolder(folder.path, fill, { replace: false });
     } catch (error) {
       if (!(error instanceof HoneError) || error.code !== "folder-exists") throw error;
-      throw new HoneError("run-exists", error.message, {
-        cause: error,
-        fix: existsSync(folder.file("config"))
-          ? `go on with \`hone resume ${path}\`, or choose another --output-dir`
-          : "choose another --output-dir",
-      });
+      throw folder.#exists(error);
     }
     return folder;
+  }
+
+  /** Refuses, before anything long begins, a path at which no run folder can be made: `run-exists`, `not-writable`. */
+  static requireNew(path: string): void {
+    const folder = new RunFolder(path);
+    if (existsSync(folder.path) && (!statSync(folder.path).isDirectory() || readdirSync(folder.path).length > 0)) {
+      throw folder.#exists();
+    }
+    requireWritable(folder.path, "choose another folder, or set HONE_HOME for all of Hone's own");
+  }
+
+  #exists(cause?: unknown): HoneError {
+    const other = "choose another folder, with --output-dir (hone demo: --out)";
+    const isRun = existsSync(this.file("config"));
+    return new HoneError("run-exists", `${this.path} already exists and is not empty`, {
+      cause,
+      fix: isRun ? `go on with \`hone resume ${runWord(this.path)}\`, or ${other}` : other,
+    });
   }
 
   /** Opens an existing run folder. Throws `not-a-run` where there is none. */
@@ -74,7 +89,7 @@ export class RunFolder {
     } catch (error) {
       throw new HoneError("not-a-run", `${path} is not JSON`, { cause: error });
     }
-    const record = runRecordSchema.safeParse((json as Record<string, unknown>)[recordKey]);
+    const record = runRecordSchema.safeParse((json as Record<string, unknown> | null)?.[recordKey]);
     if (!record.success) {
       const issue = record.error.issues[0];
       throw new HoneError("not-a-run", `${path}: ${[recordKey, ...issue.path].join(".")}: ${issue.message}`);

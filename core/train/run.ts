@@ -7,13 +7,14 @@ import type { RunConfig, RunConfigInput } from "../contract/config.ts";
 import { HoneError } from "../contract/errors.ts";
 import { resolveConfig } from "../contract/resolve-config.ts";
 import type { RunRecord, TrainerState } from "../contract/run.ts";
+import { plural } from "../contract/units.ts";
 import type { Engine, Model, OpenProgress } from "../engine/types.ts";
 import { evaluateTask, pickRows } from "../evaluate/evaluate-task.ts";
 import { EnginePolicy, type Chat } from "../evaluate/policy.ts";
 import { requireFreeBytes } from "../files/disk.ts";
 import { lockFolder } from "../files/lock.ts";
 import { listFiles, sha256File } from "../files/manifest.ts";
-import { newRunName, runsFolder } from "../store/library.ts";
+import { newRunName, runsFolder, runWord } from "../store/library.ts";
 import type { Task, TaskRow } from "../tasks/task.ts";
 import { findTask } from "../tasks/tasks.ts";
 import {
@@ -122,6 +123,7 @@ export async function startTraining(context: TrainContext, input: RunConfigInput
   const config = resolveConfig(input);
   const newPath = () =>
     config.output_dir ?? join(runsFolder(), newRunName([config.task, config.method, shortName(config.model)]));
+  RunFolder.requireNew(newPath());
   const prepared = await prepareRun(context, config);
   try {
     const { task, rows, chat, totalSteps, model } = prepared;
@@ -156,8 +158,13 @@ export async function resumeTraining(
     const state = checkpoint === undefined ? undefined : readTrainerState(checkpoint);
     const totalSteps = maxSteps ?? stored.config.max_steps ?? stored.record.total_steps;
     if (state !== undefined && state.step >= totalSteps && state.pending === null) {
-      throw new HoneError("run-finished", `the run ${folder.name} is done: it has all its ${totalSteps} steps`, {
-        fix: `to train it further: hone resume ${folder.name} --max-steps ${2 * totalSteps}`,
+      const done = plural(state.step, "step");
+      const message =
+        maxSteps === undefined || maxSteps === state.step
+          ? `the run ${folder.name} is finished: it has done all its ${done}`
+          : `the run ${folder.name} has done ${done} already, so it cannot end at ${maxSteps}`;
+      throw new HoneError("run-finished", message, {
+        fix: `to train it further: \`hone resume ${runWord(folder.path)} --max-steps ${2 * state.step}\``,
       });
     }
     const config = { ...stored.config, max_steps: totalSteps, num_train_epochs: null };
@@ -172,7 +179,9 @@ export async function resumeTraining(
         type: "note",
         message:
           `going on after step ${seam.step}` +
-          (dropped > 0 ? `; ${dropped} step(s) after the last checkpoint are done again` : ""),
+          (dropped > 0
+            ? `; ${plural(dropped, "step")} after the last checkpoint ${dropped === 1 ? "is" : "are"} done again`
+            : ""),
       });
       return await runToEnd(context, prepared, folder, stored.record, state);
     } finally {
