@@ -6,9 +6,10 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, cpus, tmpdir, totalmem } from "node:os";
 import { join } from "node:path";
+import { HoneError } from "../contract/errors.ts";
+import { Random } from "../contract/random.ts";
 import { createEngine, createModel, measureGemm } from "../engine/engine.ts";
 import type { Batch, Engine, Model } from "../engine/types.ts";
-import { Random } from "../contract/random.ts";
 
 export interface BenchResult {
   name: string;
@@ -26,6 +27,31 @@ export interface BenchOptions {
   /** Only measurements whose name contains this. */
   only?: string;
   onResult?: (result: BenchResult) => void;
+  signal?: AbortSignal;
+}
+
+/** All measurements, by the model that they need. */
+const names = {
+  none: ["gemm_gflops"],
+  starter: [
+    "train_starter_tok_s",
+    "gspo_update_shared_tok_s",
+    "gspo_update_unshared_tok_s",
+    "decode_starter_batch_1_tok_s",
+    "decode_starter_batch_256_tok_s",
+  ],
+  smollm2: ["train_smollm2_tok_s"],
+  smollm2Lora: ["train_smollm2_lora_tok_s", "train_smollm2_lora_memory_mb"],
+  gguf: ["decode_smollm2_q4_1_tok_s", "decode_smollm2_q4_1_batch_16_tok_s", "prefill_smollm2_q4_1_512_tok_s"],
+};
+
+/** Whether `only` asks for a measurement of the quantised model. */
+export function needsGguf(only: string | undefined): boolean {
+  return selects(only, names.gguf);
+}
+
+function selects(only: string | undefined, of: readonly string[]): boolean {
+  return of.some((name) => name.includes(only ?? ""));
 }
 
 interface Shape {
@@ -70,9 +96,10 @@ function median(values: number[]): number {
 }
 
 /** Amount per second of `work`: the median of `runs` after one warm-up. */
-async function rate(amount: number, runs: number, work: () => Promise<unknown>): Promise<number> {
+async function rate(amount: number, runs: number, work: () => Promise<unknown>, signal?: AbortSignal): Promise<number> {
   const rates: number[] = [];
   for (let i = 0; i <= runs; i++) {
+    signal?.throwIfAborted();
     const start = performance.now();
     await work();
     if (i > 0) rates.push((amount / (performance.now() - start)) * 1000);
@@ -125,17 +152,28 @@ function decode(model: Model, vocab: number, n: number, maxTokens: number): Prom
   return model.sample([{ prompt: randomTokens(1, vocab, 3), n, maxTokens, temperature: 0, seed: 1 }]);
 }
 
-/** Measures and reports each result as it comes. Needs about 2 GB of memory and 550 MB of temporary disk space. */
+/**
+ * Measures and reports each result as it comes. Needs about 2 GB of memory and 550 MB of temporary disk space. Throws
+ * `no-such-measurement` when `only` names none.
+ */
 export async function bench(
   options: BenchOptions = {},
 ): Promise<{ machine: Record<string, unknown>; results: BenchResult[] }> {
+  const { only } = options;
+  if (!selects(only, Object.values(names).flat())) {
+    throw new HoneError("no-such-measurement", `no measurement has ${JSON.stringify(only)} in its name`, {
+      fix: `there are ${Object.values(names).flat().join(", ")}`,
+    });
+  }
   const engine = await createEngine();
   const threads = options.threads ?? availableParallelism();
   const runs = options.runs ?? 5;
   const results: BenchResult[] = [];
-  const wanted = (name: string) => options.only === undefined || name.includes(options.only);
+  const timed = (amount: number, times: number, work: () => Promise<unknown>) =>
+    rate(amount, times, work, options.signal);
   const measure = async (name: string, unit: string, value: () => number | Promise<number>, higherIsBetter = true) => {
-    if (!wanted(name)) return;
+    if (!selects(only, [name])) return;
+    options.signal?.throwIfAborted();
     const result = { name, value: Number((await value()).toPrecision(5)), unit, higher_is_better: higherIsBetter };
     results.push(result);
     options.onResult?.(result);
@@ -152,21 +190,23 @@ export async function bench(
       // Both updates count the tokens of the rows they stand for, so that their ratio is the ratio of times.
       const rows = prompts * samples * (prompt + answer);
       const { vocab } = STARTER;
-      await measure("train_starter_tok_s", "tok/s", () => rate(64 * 160, runs, () => pass(model, vocab, 64, 160)));
+      await measure("train_starter_tok_s", "tok/s", () => timed(64 * 160, runs, () => pass(model, vocab, 64, 160)));
       for (const [name, shared] of [
         ["shared", true],
         ["unshared", false],
       ] as const) {
         const batches = updateBatches(shared, vocab);
-        await measure(`gspo_update_${name}_tok_s`, "tok/s", () => rate(rows, runs, () => update(model, batches)));
+        await measure(`gspo_update_${name}_tok_s`, "tok/s", () => timed(rows, runs, () => update(model, batches)));
       }
-      await measure("decode_starter_batch_1_tok_s", "tok/s", () => rate(160, runs, () => decode(model, vocab, 1, 160)));
+      await measure("decode_starter_batch_1_tok_s", "tok/s", () =>
+        timed(160, runs, () => decode(model, vocab, 1, 160)),
+      );
       const many = 256 * 160;
       await measure("decode_starter_batch_256_tok_s", "tok/s", () =>
-        rate(many, runs, () => decode(model, vocab, 256, 160)),
+        timed(many, runs, () => decode(model, vocab, 256, 160)),
       );
     },
-    wanted("starter") || wanted("gspo_update_shared_tok_s") || wanted("gspo_update_unshared_tok_s"),
+    selects(only, names.starter),
   );
 
   const { vocab } = SMOLLM2;
@@ -176,9 +216,9 @@ export async function bench(
     SMOLLM2,
     threads,
     async (model) => {
-      await measure("train_smollm2_tok_s", "tok/s", () => rate(1024, few, () => pass(model, vocab, 4, 256)));
+      await measure("train_smollm2_tok_s", "tok/s", () => timed(1024, few, () => pass(model, vocab, 4, 256)));
     },
-    wanted("train_smollm2_tok_s"),
+    selects(only, names.smollm2),
   );
   await withModel(
     engine,
@@ -186,23 +226,31 @@ export async function bench(
     threads,
     async (model) => {
       await model.attachLora({ r: 16, lora_alpha: 32, seed: 1 });
-      await measure("train_smollm2_lora_tok_s", "tok/s", () => rate(1024, few, () => pass(model, vocab, 4, 256)));
-      await measure("train_smollm2_lora_memory_mb", "MB", async () => (await model.memory()).peak / 1e6, false);
+      await measure("train_smollm2_lora_tok_s", "tok/s", () => timed(1024, few, () => pass(model, vocab, 4, 256)));
+      await measure(
+        "train_smollm2_lora_memory_mb",
+        "MB",
+        async () => {
+          if (!selects(only, ["train_smollm2_lora_tok_s"])) await pass(model, vocab, 4, 256);
+          return (await model.memory()).peak / 1e6;
+        },
+        false,
+      );
     },
-    wanted("train_smollm2_lora_tok_s"),
+    selects(only, names.smollm2Lora),
     "none",
   );
 
   const { gguf } = options;
-  if (gguf !== undefined && wanted("smollm2_q4_1")) {
+  if (gguf !== undefined && needsGguf(only)) {
     const model = await engine.open(gguf, { threads });
     try {
-      const batch = (n: number) => rate(64 * n, few, () => decode(model, vocab, n, 64));
+      const batch = (n: number) => timed(64 * n, few, () => decode(model, vocab, n, 64));
       await measure("decode_smollm2_q4_1_tok_s", "tok/s", () => batch(1));
       await measure("decode_smollm2_q4_1_batch_16_tok_s", "tok/s", () => batch(16));
       const prompt = randomTokens(512, vocab, 5);
       await measure("prefill_smollm2_q4_1_512_tok_s", "tok/s", () =>
-        rate(512, few, () => model.sample([{ prompt, maxTokens: 1, temperature: 0, seed: 1 }])),
+        timed(512, few, () => model.sample([{ prompt, maxTokens: 1, temperature: 0, seed: 1 }])),
       );
     } finally {
       await model.close();

@@ -1,11 +1,16 @@
 /** `hone devices` and `hone bench`. */
 
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
 import type { Command } from "commander";
 import { Session } from "../app/session.ts";
-import { bench, type BenchOptions, type BenchResult } from "../bench/bench.ts";
+import { bench, needsGguf, type BenchOptions, type BenchResult } from "../bench/bench.ts";
 import { formatBytes, formatCount } from "../contract/units.ts";
 import { runs, wholeNumber } from "./command.ts";
-import { print, printJson, say } from "./terminal.ts";
+import { print, printJson, say, usageError } from "./terminal.ts";
+
+const ggufName = "SmolLM2-135M-Instruct.Q4_1.gguf";
 
 export function addMachineCommands(program: Command): void {
   const devices = program
@@ -34,21 +39,39 @@ export function addMachineCommands(program: Command): void {
     .command("bench")
     .summary("measure the engine's speed on this machine")
     .description("Trains, samples and multiplies in fixed shapes and prints the speeds.")
-    .option("--gguf <file>", "SmolLM2-135M Q4_1, for the measurements of a quantised model")
+    .option("--gguf <file>", `${ggufName}, for the measurements of a quantised model (default: where it is found)`)
     .option("--only <name>", "only measurements with this in their name")
     .option("--runs <number>", "runs of each, of which the median counts", wholeNumber(1))
     .option("--threads <number>", "processor threads (default: all)", wholeNumber(1));
   runs(measure, async (cli, flags) => {
-    const { gguf, only, runs: repeats, threads } = flags as BenchOptions;
+    const { only, runs: repeats, threads } = flags as BenchOptions;
+    const gguf = needsGguf(only) ? findGguf(flags["gguf"] as string | undefined) : undefined;
     const report = await bench({
       ...(gguf !== undefined && { gguf }),
       ...(only !== undefined && { only }),
       ...(repeats !== undefined && { runs: repeats }),
       ...(threads !== undefined && { threads }),
+      signal: cli.signal,
       onResult: (result) => (cli.json ? say(resultText(result)) : print(resultText(result))),
     });
     if (cli.json) printJson(report);
   });
+}
+
+/** The file that the user names, or the one in the folder beside the checkout; told on stderr when there is none. */
+function findGguf(given: string | undefined): string | undefined {
+  if (given !== undefined) {
+    if (!existsSync(given)) throw usageError(`there is no file ${given}`, `--gguf takes ${ggufName}`);
+    return given;
+  }
+  const beside = fileURLToPath(new URL("../../../shared", import.meta.url));
+  const path = join(resolve(process.env["HONE_SHARED"] ?? beside), "models", ggufName);
+  if (existsSync(path)) {
+    say(`quantised model: ${path}`);
+    return path;
+  }
+  say(`the figures of a quantised model are left out: give ${ggufName} with --gguf to have them`);
+  return undefined;
 }
 
 function resultText({ name, value, unit, higher_is_better }: BenchResult): string {
