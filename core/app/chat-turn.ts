@@ -48,7 +48,7 @@ export async function answerChat({ model, chat }: OpenPolicy, turn: ChatTurn): P
     throw new HoneError(
       "prompt-too-long",
       `the conversation has ${prompt.ids.length} tokens, and the model was made for ${contextLength}`,
-      { fix: "begin a new conversation (/clear)" },
+      { fix: "shorten it, or begin a new conversation" },
     );
   }
   const stop = new Set(chat.stopIds);

@@ -101,7 +101,7 @@ export function demoFacts({ folder, before, after, step, train }: DemoMaterial):
       ["Hone, engine", `${record.hone_version}, ${record.engine_version}`],
       ["seed, split seed", `${config.seed}, ${config.split_seed}`],
       ["steps, rollouts, tokens", [train.steps, train.rollouts, train.tokens].map(formatCount).join(", ")],
-      ["training time", formatSeconds(train.seconds)],
+      ["training, with its evaluations", formatSeconds(train.seconds)],
       ["peak memory", formatBytes(train.peak_rss_bytes)],
       ["weights changed in a step", `${(100 * mean(changed.map((row) => row["share_weights_changed"]))).toFixed(1)} %`],
       ["command", record.command.join(" ")],

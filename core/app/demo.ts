@@ -1,10 +1,11 @@
 /** The closed loop: measure, train, measure again in the same environment, and show what changed. */
 
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import type { DemoOutput } from "../contract/cli-json.ts";
-import type { RunConfigInput } from "../contract/config.ts";
+import type { RunConfig, RunConfigInput } from "../contract/config.ts";
+import { defaultsFor } from "../contract/defaults.ts";
 import { CancelledError, HoneError } from "../contract/errors.ts";
-import type { Evaluation } from "../contract/eval.ts";
+import type { EvalReport, Evaluation } from "../contract/eval.ts";
 import { findRun, newRunName, runsFolder } from "../store/library.ts";
 import { findTask } from "../tasks/tasks.ts";
 import { checkpointFolder, newestIntactCheckpoint, readTrainerState } from "../train/checkpoints.ts";
@@ -18,10 +19,13 @@ import type { Session } from "./session.ts";
 import { resumeRun, trainModel, type TrainHooks } from "./train-model.ts";
 
 export interface DemoRequest {
-  model: string;
+  /** Default: that of the run that is taken up again, or the starter. */
+  model?: string;
   task: string;
   steps?: number;
+  /** Default: that of the run that is taken up again, or 42. */
   seed?: number;
+  /** Run folder; one that holds a run of the same model is taken up again. Default: a new one in the library. */
   out?: string;
   /** Answers per held-out row, before and after. */
   samples?: number;
@@ -30,14 +34,39 @@ export interface DemoRequest {
   config?: RunConfigInput;
 }
 
+/** What a demo is about to do. */
+export interface DemoPlan {
+  run: string;
+  model: string;
+  steps: number;
+}
+
 export interface DemoHooks extends TrainHooks {
+  onPlan: (plan: DemoPlan) => void;
   onEvaluate: (stage: "before" | "after", progress: Parameters<NonNullable<EvaluateHooks["onProgress"]>>[0]) => void;
+  onEvaluated: (stage: "before" | "after", report: EvalReport) => void;
 }
 
 export async function runDemo(session: Session, request: DemoRequest, hooks: DemoHooks): Promise<DemoOutput> {
-  const { model, task: taskName, seed = 42, samples = 1 } = request;
+  const { task: taskName, samples = 1 } = request;
   const task = findTask(taskName);
-  const out = request.out ?? join(runsFolder(), newRunName(["demo", taskName, shortName(model)]));
+  const existing = request.out === undefined ? undefined : findRun(request.out);
+  const stored = existing === undefined ? undefined : RunFolder.open(existing).readConfig().config;
+  const { model = stored?.model ?? "starter", seed = stored?.seed ?? 42 } = request;
+  const out = existing ?? resolve(request.out ?? join(runsFolder(), newRunName(["demo", taskName, shortName(model)])));
+  const input: RunConfigInput = {
+    ...request.config,
+    model,
+    task: taskName,
+    seed,
+    output_dir: out,
+    ...(request.steps !== undefined && { max_steps: request.steps }),
+  };
+  if (stored === undefined) RunFolder.requireNew(out);
+  else refuseOtherRun(out, stored, input);
+  const steps = request.steps ?? stored?.max_steps ?? defaultsFor({ ...input, model, task: taskName }).max_steps;
+  hooks.onPlan({ run: out, model, steps: steps ?? 0 });
+
   const measured = { task: taskName, seed, samples, ...(request.games !== undefined && { games: request.games }) };
   const evaluateHooks = (stage: "before" | "after"): EvaluateHooks => ({
     signal: hooks.signal,
@@ -51,16 +80,9 @@ export async function runDemo(session: Session, request: DemoRequest, hooks: Dem
   } finally {
     await first.close();
   }
+  hooks.onEvaluated("before", before.report);
 
-  const input: RunConfigInput = {
-    ...request.config,
-    model,
-    task: taskName,
-    seed,
-    output_dir: out,
-    ...(request.steps !== undefined && { max_steps: request.steps }),
-  };
-  const { run, state, finished } = await trainOrResume(session, input, out, hooks);
+  const { run, state, finished } = await trainOrResume(session, input, existing, hooks);
   const folder = RunFolder.open(run);
   folder.writeEvaluation(0, "held-out", before);
   if (!finished) throw new CancelledError();
@@ -81,6 +103,7 @@ export async function runDemo(session: Session, request: DemoRequest, hooks: Dem
     await trained.close();
   }
   folder.writeEvaluation(step, "held-out", after);
+  hooks.onEvaluated("after", after.report);
 
   const train = {
     steps: state.step,
@@ -93,24 +116,24 @@ export async function runDemo(session: Session, request: DemoRequest, hooks: Dem
   return { before: before.report, after: after.report, train, run, report };
 }
 
+function refuseOtherRun(out: string, stored: RunConfig, input: RunConfigInput): void {
+  const different = (["model", "task", "seed"] as const).find((name) => stored[name] !== input[name]);
+  if (different === undefined) return;
+  throw new HoneError(
+    "run-exists",
+    `${out} holds a run with ${different} ${stored[different]}, not ${String(input[different])}`,
+    { fix: "choose another --out" },
+  );
+}
+
 /** A demo that was stopped is taken up again when it is given its folder. */
 async function trainOrResume(
   session: Session,
   input: RunConfigInput,
-  out: string,
+  existing: string | undefined,
   hooks: TrainHooks,
 ): Promise<TrainResult> {
-  const existing = findRun(out);
   if (existing === undefined) return trainModel(session, input, hooks);
-  const { config } = RunFolder.open(existing).readConfig();
-  const different = (["model", "task", "seed"] as const).find((name) => config[name] !== input[name]);
-  if (different !== undefined) {
-    throw new HoneError(
-      "run-exists",
-      `${out} holds a run with ${different} ${config[different]}, not ${String(input[different])}`,
-      { fix: "choose another --out" },
-    );
-  }
   try {
     return await resumeRun(session, existing, input.max_steps == null ? {} : { maxSteps: input.max_steps }, hooks);
   } catch (error) {

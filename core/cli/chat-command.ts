@@ -6,19 +6,19 @@ import type { Command } from "commander";
 import { answerChat, type ChatAnswer, type ChatTurn } from "../app/chat-turn.ts";
 import { Session, type OpenPolicy } from "../app/session.ts";
 import { errorKind } from "../contract/errors.ts";
-import type { ChatMessage, ToolDefinition } from "../text/messages.ts";
+import type { ChatMessage } from "../text/messages.ts";
 import {
   addChatFlags,
   addModelFlags,
   modelChoices,
+  readTools,
   realNumber,
   repeated,
   runs,
   wholeNumber,
   type Cli,
 } from "./command.ts";
-import { readJsonFile } from "./config-flags.ts";
-import { exitCodes, paint, print, printJson, say, usageError } from "./terminal.ts";
+import { exitCodes, paint, print, printJson, reportError, say, usageError } from "./terminal.ts";
 
 type Settings = Pick<
   ChatTurn,
@@ -37,9 +37,9 @@ export function addChatCommand(program: Command): void {
     .option("--tools <file>", "JSON list of tools that the model may call; calls are shown, not carried out")
     .optionsGroup("Sampling:")
     .option("--temperature <number>", "0 is greedy", realNumber(), 0.7)
-    .option("--top-p <number>", "nucleus sampling, 1 is off", realNumber())
+    .option("--top-p <number>", "nucleus sampling, 1 is off", realNumber(1e-6, 1))
     .option("--top-k <number>", "most likely tokens kept, 0 is off", wholeNumber())
-    .option("--min-p <number>", "least share of the best token's probability, 0 is off", realNumber())
+    .option("--min-p <number>", "least share of the best token's probability, 0 is off", realNumber(0, 0.999999))
     .option("--max-tokens <number>", "tokens of one answer", wholeNumber(1), 1024)
     .option("--stop <text>", "end the answer before this text; may be given more than once", repeated)
     .option("--seed <number>", "of the draws", wholeNumber(), 42);
@@ -80,7 +80,7 @@ function settingsOf(flags: Record<string, unknown>, thinking: boolean | undefine
     maxTokens: flags["maxTokens"] as number,
     seed: flags["seed"] as number,
     ...(thinking !== undefined && { thinking }),
-    ...(typeof flags["tools"] === "string" && { tools: readJsonFile(flags["tools"]) as ToolDefinition[] }),
+    ...(typeof flags["tools"] === "string" && { tools: readTools(flags["tools"]) }),
     ...optional("topP"),
     ...optional("topK"),
     ...optional("minP"),
@@ -109,8 +109,11 @@ async function converse(cli: Cli, policy: OpenPolicy, system: ChatMessage[], set
   const reader = createInterface({ input: process.stdin, output: process.stderr });
   let running: AbortController | undefined;
   reader.on("SIGINT", () => {
-    if (running === undefined) reader.close();
-    else running.abort();
+    if (running !== undefined) running.abort();
+    else {
+      say("");
+      reader.close();
+    }
   });
   const left = new Promise<undefined>((resolve) => reader.once("close", () => resolve(undefined)));
   try {
@@ -131,9 +134,11 @@ async function converse(cli: Cli, policy: OpenPolicy, system: ChatMessage[], set
         messages.push({ role: "assistant", content: answer.text });
         if (answer.finishReason === "length") say(paint("dim", " [cut by the token limit]", process.stderr));
       } catch (error) {
-        if (errorKind(error) !== "cancelled") throw error;
+        const kind = errorKind(error);
+        if (kind === "bug") throw error;
         messages.pop();
-        say(paint("dim", " [stopped]", process.stderr));
+        if (kind === "cancelled") say(paint("dim", " [stopped]", process.stderr));
+        else reportError(error, cli);
       }
       running = undefined;
       print("");

@@ -1,8 +1,12 @@
 /** What every command of `hone` shares: its flags, its way to stop, and what becomes of its errors. */
 
 import { InvalidArgumentError, type Command } from "commander";
+import { z } from "zod";
+import { parseBytes } from "../contract/units.ts";
 import type { OpenProgress } from "../engine/types.ts";
-import { exitCodes, paint, reportError, say } from "./terminal.ts";
+import type { ToolDefinition } from "../text/messages.ts";
+import { readJsonFile } from "./config-flags.ts";
+import { exitCodes, paint, reportError, say, usageError } from "./terminal.ts";
 
 export interface Cli {
   /** Exactly one JSON document on stdout. */
@@ -66,12 +70,19 @@ export function wholeNumber(least = 0): (text: string) => number {
   };
 }
 
-export function realNumber(least = 0): (text: string) => number {
+export function realNumber(least = 0, most = Infinity): (text: string) => number {
   return (text) => {
     const value = Number(text);
-    if (text.trim() !== "" && Number.isFinite(value) && value >= least) return value;
-    throw new InvalidArgumentError(`It must be a number of at least ${least}.`);
+    if (text.trim() !== "" && Number.isFinite(value) && value >= least && value <= most) return value;
+    const range = most === Infinity ? `of at least ${least}` : `from ${least} to ${most}`;
+    throw new InvalidArgumentError(`It must be a number ${range}.`);
   };
+}
+
+export function amountOfBytes(text: string): number {
+  const bytes = parseBytes(text);
+  if (bytes !== undefined && bytes > 0) return bytes;
+  throw new InvalidArgumentError("It must be an amount such as 500MB or 4GB.");
 }
 
 export function oneOf<T extends string>(...values: readonly T[]): (text: string) => T {
@@ -92,7 +103,7 @@ export function addModelFlags(command: Command): Command {
     .optionsGroup("Model:")
     .requiredOption("--model <model>", "folder, .gguf file, `starter`, or RUN[:step] (step: a number, best, last)")
     .option("--threads <number>", "processor threads (default: all)", wholeNumber(1))
-    .option("--memory-limit <bytes>", "bytes the engine may take (default: what is free)", wholeNumber(1));
+    .option("--memory-limit <bytes>", "what the engine may take, such as 4GB (default: what is free)", amountOfBytes);
 }
 
 export function addChatFlags(command: Command): Command {
@@ -130,4 +141,33 @@ function showLoading(): (progress: OpenProgress) => void {
     }
     if (shown && done >= total) process.stderr.write("\r\u001b[K");
   };
+}
+
+/** Contents are checked by who uses them, which names the item. */
+export function readList(path: string, what: string): unknown[] {
+  const value = readJsonFile(path);
+  if (Array.isArray(value)) return value;
+  throw usageError(`${path} must hold a JSON list of ${what}`);
+}
+
+const toolSchema = z.looseObject({
+  type: z.literal("function"),
+  function: z.looseObject({
+    name: z.string().min(1),
+    description: z.string().optional(),
+    parameters: z.record(z.string(), z.unknown()).optional(),
+  }),
+});
+
+/** Tools as OpenAI's API takes them: `[{"type": "function", "function": {"name", "description", "parameters"}}]`. */
+export function readTools(path: string): ToolDefinition[] {
+  return readList(path, "tools").map((tool, i) => {
+    const result = toolSchema.safeParse(tool);
+    if (result.success) return tool as ToolDefinition;
+    const { path: field, message } = result.error.issues[0];
+    throw usageError(
+      `${path}, tool ${i + 1}: ${field.length === 0 ? "" : `${field.join(".")}: `}${message}`,
+      'a tool is {"type": "function", "function": {"name": …, "description": …, "parameters": a JSON schema}}',
+    );
+  });
 }

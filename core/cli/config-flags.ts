@@ -14,6 +14,8 @@ import {
 import { defaultsFor } from "../contract/defaults.ts";
 import { HoneError } from "../contract/errors.ts";
 import { knownNames, parseConfigInput } from "../contract/resolve-config.ts";
+import { parseBytes } from "../contract/units.ts";
+import { fileReason } from "../files/system-error.ts";
 
 type Kind = { type: "number" | "string" | "boolean" | "list" } | { type: "choice"; values: readonly string[] };
 
@@ -69,7 +71,10 @@ export function readConfigFlags(flags: Record<string, unknown>): Record<string, 
     const value = flags[camelCase(name)];
     if (value === undefined) continue;
     const schema = (runConfigSchema.shape as Record<string, z.ZodType>)[name];
-    raw[name] = typeof value === "string" ? fromText(value, schema === undefined ? undefined : kindOf(schema)) : value;
+    const kind = schema === undefined ? undefined : kindOf(schema);
+    if (typeof value !== "string") raw[name] = value;
+    else if (name === "memory_limit") raw[name] = parseBytes(value) ?? value;
+    else raw[name] = fromText(value, kind);
   }
   return raw;
 }
@@ -108,7 +113,11 @@ export function readJsonFile(path: string): unknown {
   try {
     text = path === "-" ? readFileSync(0, "utf8") : readFileSync(path, "utf8");
   } catch (error) {
-    throw new HoneError("no-such-file", `cannot read ${path}`, { cause: error, fix: "check the path" });
+    const reason = fileReason(error);
+    throw new HoneError("no-such-file", `cannot read ${path}${reason === undefined ? "" : `: ${reason}`}`, {
+      cause: error,
+      fix: "check the path",
+    });
   }
   try {
     return JSON.parse(text);

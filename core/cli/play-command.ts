@@ -4,6 +4,7 @@ import { createInterface } from "node:readline/promises";
 import type { Command } from "commander";
 import { usualSettings } from "../app/evaluate-model.ts";
 import { Session, type OpenPolicy } from "../app/session.ts";
+import type { PlayedGame } from "../contract/cli-json.ts";
 import { deriveSeed } from "../contract/random.ts";
 import type { Side } from "../tasks/task.ts";
 import { emptySquares, numberedRows, type Board } from "../tasks/tic-tac-toe/board.ts";
@@ -19,7 +20,7 @@ import {
   wholeNumber,
   type Cli,
 } from "./command.ts";
-import { exitCodes, paint, print } from "./terminal.ts";
+import { exitCodes, paint, printer, printJson } from "./terminal.ts";
 
 export function addPlayCommand(program: Command): void {
   const command = program
@@ -38,7 +39,9 @@ export function addPlayCommand(program: Command): void {
     const session = await Session.open();
     const reference = flags["model"] as string;
     const policy = await session.openPolicy(reference, modelChoices(flags));
-    const keys = new Keys(cli.signal);
+    const stream = cli.json ? process.stderr : process.stdout;
+    const keys = new Keys(cli.signal, stream);
+    const games: PlayedGame[] = [];
     try {
       const settings = {
         temperature: flags["temperature"] as number,
@@ -49,11 +52,14 @@ export function addPlayCommand(program: Command): void {
       };
       for (let round = 0; ; round++) {
         const side = (flags["as"] as Side | undefined) ?? (await askSide(keys));
-        if (side === undefined || !(await playGame(cli, keys, policy, side, round, settings))) return exitCodes.ok;
-        if (!process.stdin.isTTY) return exitCodes.ok;
-        const again = await keys.next("another game? y/n ", ["y", "n"]);
-        if (again !== "y") return exitCodes.ok;
+        if (side === undefined) break;
+        const played = await playGame(cli, keys, policy, side, round, settings);
+        games.push(played);
+        if (played.result === null || !process.stdin.isTTY) break;
+        if ((await keys.next("another game? (y/n) ", ["y", "n"])) !== "y") break;
       }
+      if (cli.json) printJson({ model: policy.files.name, games });
+      return exitCodes.ok;
     } finally {
       keys.close();
       await policy.close();
@@ -69,10 +75,9 @@ interface PlaySettings {
 }
 
 async function askSide(keys: Keys): Promise<Side | undefined> {
-  return (await keys.next("play x (first) or o? ", ["x", "o"])) as Side | undefined;
+  return (await keys.next("do you play x, who moves first, or o? (x/o, q leaves) ", ["x", "o"])) as Side | undefined;
 }
 
-/** False when the user left. */
 async function playGame(
   cli: Cli,
   keys: Keys,
@@ -80,14 +85,18 @@ async function playGame(
   side: Side,
   round: number,
   settings: PlaySettings,
-): Promise<boolean> {
+): Promise<PlayedGame> {
+  const { stream } = keys;
+  const tell = printer(cli);
+  const moves: number[] = [];
   let board: Board = game.start;
   for (let turn = 0; game.result(board) === undefined; turn++) {
     if (game.toMove(board) === side) {
-      print(`\n${boardText(board)}\n`);
+      tell(`\n${boardText(board, stream)}\n`);
       const free = emptySquares(board).map(String);
       const key = await keys.next(`your move (${free.join(" ")}, q leaves): `, free);
-      if (key === undefined) return false;
+      if (key === undefined) return { side, result: null, failure: null, moves };
+      moves.push(Number(key));
       board = game.play(board, Number(key));
       continue;
     }
@@ -102,24 +111,25 @@ async function playGame(
       ],
       { temperature: settings.temperature, maxTokens: settings.maxTokens, signal: cli.signal },
     );
-    if (settings.showText) print(paint("dim", `model: ${answer.text.trim()}`));
+    if (settings.showText) tell(paint("dim", `model: ${answer.text.trim()}`, stream));
     const read = game.readMove(board, answer);
     if ("failure" in read) {
-      print(`the model made no legal move (${task.failures[read.failure] ?? read.failure}) and loses`);
-      return true;
+      tell(`the model made no legal move (${task.failures[read.failure] ?? read.failure}) and loses`);
+      return { side, result: "win", failure: read.failure, moves };
     }
-    print(`the model takes ${read.move}`);
+    tell(`the model takes ${read.move}`);
+    moves.push(read.move);
     board = game.play(board, read.move);
   }
   const result = game.result(board);
-  print(`\n${boardText(board)}\n`);
-  print(result === "draw" ? "a draw" : result === side ? "you win" : "the model wins");
-  return true;
+  tell(`\n${boardText(board, stream)}\n`);
+  tell(result === "draw" ? "a draw" : result === side ? "you win" : "the model wins");
+  return { side, result: result === "draw" ? "draw" : result === side ? "win" : "loss", failure: null, moves };
 }
 
-function boardText(board: Board): string {
+function boardText(board: Board, stream: NodeJS.WriteStream): string {
   const cell = (text: string) =>
-    text === "X" ? paint("cyan", "X") : text === "O" ? paint("yellow", "O") : paint("dim", text);
+    text === "X" ? paint("cyan", "X", stream) : paint(text === "O" ? "yellow" : "dim", text, stream);
   return numberedRows(board)
     .map((row) => "  " + row.map(cell).join(" │ "))
     .join("\n ───┼───┼───\n");
@@ -127,28 +137,32 @@ function boardText(board: Board): string {
 
 /** Single keys from a terminal, or words from lines that are piped in. */
 class Keys {
+  /** Where questions are asked. */
+  readonly stream: NodeJS.WriteStream;
   readonly #signal: AbortSignal;
   #lines: AsyncIterator<string> | undefined;
   #words: string[] = [];
 
-  constructor(signal: AbortSignal) {
+  constructor(signal: AbortSignal, stream: NodeJS.WriteStream) {
     this.#signal = signal;
+    this.stream = stream;
   }
 
   /** The next key that is one of `allowed`; undefined when the user leaves (q, Ctrl-D, end of input). */
   async next(question: string, allowed: readonly string[]): Promise<string | undefined> {
-    process.stdout.write(question);
+    const tell = (text: string) => this.stream.write(`${text}\n`);
+    this.stream.write(question);
     for (;;) {
       const key = process.stdin.isTTY ? await this.#key() : await this.#word();
       if (key === undefined || key === "q") {
-        print("");
+        tell("");
         return undefined;
       }
       if (allowed.includes(key)) {
-        print(key);
+        tell(key);
         return key;
       }
-      if (!process.stdin.isTTY) print(`${key} is not possible here`);
+      if (!process.stdin.isTTY) tell(`${key} is not possible here`);
     }
   }
 

@@ -13,7 +13,7 @@ import { addRunCommands } from "./run-commands.ts";
 import { addScoreCommand } from "./score-command.ts";
 import { addStarterCommand } from "./starter-command.ts";
 import { addTemplateCommand } from "./template-command.ts";
-import { exitCodes } from "./terminal.ts";
+import { exitCodes, isFromNpm } from "./terminal.ts";
 import { addTrainCommands } from "./train-command.ts";
 
 /** All commands, grouped by what one wants. */
@@ -24,8 +24,9 @@ export function makeProgram(): Command {
   const program = new Command("hone")
     .description("Post-train language models on your own machine, and prove that it worked.")
     .version(version)
+    .configureHelp({ minWidthToWrap: 20 })
     .showHelpAfterError("(`hone --help` shows what there is)")
-    .addHelpText("after", helpEnd);
+    .addHelpText("after", () => helpEnd());
   program.commandsGroup("The whole loop:");
   addDemoCommand(program);
   program.commandsGroup("Train:");
@@ -41,17 +42,26 @@ export function makeProgram(): Command {
   addRunCommands(program);
   addMachineCommands(program);
   addStarterCommand(program);
+  program.addHelpCommand(new Command("help").argument("[command]").summary("explain a command").helpGroup("Look:"));
   throwInsteadOfExit(program);
   return program;
 }
 
-const helpEnd = `
-Begin with:
-  hone demo                                   the whole loop on the starter model, in minutes
-  hone play --model RUN                       play against what was trained
-  hone train --model starter --task tic-tac-toe --dry-run
-
-Runs live in ~/.hone/runs (or HONE_HOME). Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted.`;
+function helpEnd(): string {
+  const lines = [
+    "",
+    "Begin with:",
+    "  hone demo                 the whole loop on the starter model, in minutes",
+    "  hone play --model RUN     play against what was trained",
+    "  hone train --model starter --task tic-tac-toe --dry-run",
+    "",
+    "`hone COMMAND --help` explains a command and its options.",
+    ...(isFromNpm() ? ["In this checkout `hone` is typed as: npm run -s hone --"] : []),
+    "Runs live in ~/.hone/runs, or in the folder runs of HONE_HOME.",
+    "Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted.",
+  ];
+  return lines.join("\n");
+}
 
 function throwInsteadOfExit(command: Command): void {
   command.exitOverride();

@@ -3,12 +3,11 @@
 import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import { Session } from "../app/session.ts";
-import type { ChatMessage, ToolDefinition } from "../text/messages.ts";
+import type { ChatMessage } from "../text/messages.ts";
 import { pieces } from "../text/pieces.ts";
 import { findModel } from "../train/model-ref.ts";
-import { addChatFlags, modelChoices, runs, oneOf } from "./command.ts";
-import { readJsonFile } from "./config-flags.ts";
-import { paint, print, printJson, usageError } from "./terminal.ts";
+import { addChatFlags, modelChoices, oneOf, readList, readTools, runs } from "./command.ts";
+import { paint, print, printJson } from "./terminal.ts";
 
 const lossModes = ["assistant_all", "assistant_last", "completion", "all_tokens", "none"] as const;
 
@@ -34,8 +33,8 @@ export function addTemplateCommand(program: Command): void {
     );
   addChatFlags(render);
   runs(render, async (cli, flags) => {
-    const messages = readList<ChatMessage>(flags["messages"] as string, "messages");
-    const tools = typeof flags["tools"] === "string" ? readList<ToolDefinition>(flags["tools"], "tools") : [];
+    const messages = readList(flags["messages"] as string, "messages") as ChatMessage[];
+    const tools = typeof flags["tools"] === "string" ? readTools(flags["tools"]) : [];
     const chat = await openChat(flags);
     const { thinking } = modelChoices(flags);
     const { text, ids, trained } = chat.text.render({
@@ -63,7 +62,7 @@ export function addTemplateCommand(program: Command): void {
     .option("--tools <file>", "JSON list of the tools that were offered");
   addChatFlags(parse);
   runs(parse, async (cli, flags) => {
-    const tools = typeof flags["tools"] === "string" ? readList<ToolDefinition>(flags["tools"], "tools") : [];
+    const tools = typeof flags["tools"] === "string" ? readTools(flags["tools"]) : [];
     const given = flags["text"] as string;
     const chat = await openChat(flags);
     const parsed = chat.text.parse(given === "-" ? readFileSync(0, "utf8") : given, tools);
@@ -78,11 +77,4 @@ export function addTemplateCommand(program: Command): void {
 async function openChat(flags: Record<string, unknown>) {
   const session = await Session.open();
   return session.openChat(await findModel(flags["model"] as string), modelChoices(flags));
-}
-
-/** Contents are checked by the text layer, which names the message. */
-function readList<T>(path: string, what: string): T[] {
-  const value = readJsonFile(path);
-  if (Array.isArray(value)) return value as T[];
-  throw usageError(`${path} must hold a JSON list of ${what}`);
 }

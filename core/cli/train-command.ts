@@ -6,12 +6,12 @@ import { Session } from "../app/session.ts";
 import { resumeRun, trainModel } from "../app/train-model.ts";
 import type { RunPlan } from "../contract/cli-json.ts";
 import { textTable } from "../contract/text-table.ts";
-import { formatBytes, formatCount, formatSeconds } from "../contract/units.ts";
-import { requireRun } from "../store/library.ts";
+import { formatBytes, formatCount, formatSeconds, plural } from "../contract/units.ts";
+import { requireRun, runWord } from "../store/library.ts";
 import { peakMemory } from "../train/rl.ts";
 import type { TrainResult } from "../train/run.ts";
 import { runs, wholeNumber, type Cli } from "./command.ts";
-import { addConfigFlags, readConfig, readConfigFlags } from "./config-flags.ts";
+import { addConfigFlags, flagOf, readConfig, readConfigFlags } from "./config-flags.ts";
 import { exitCodes, print, printJson, say, usageError } from "./terminal.ts";
 import { TrainProgress } from "./train-progress.ts";
 
@@ -20,7 +20,7 @@ export function addTrainCommands(program: Command): void {
     .command("train")
     .summary("train a model on a task (GSPO, GRPO)")
     .description(
-      "Trains a model with feedback from a task and keeps everything in a run folder. Values in [brackets] are usual\n" +
+      "Trains a model with feedback from a task and keeps everything in a run folder. Values in [brackets] are usual " +
         "ones; tasks and models have their own: --dry-run shows them all. TRL's option names are understood too.",
     )
     .option("--config <file>", "options from a JSON file (- for stdin), such as a run's config.json; flags win over it")
@@ -30,11 +30,12 @@ export function addTrainCommands(program: Command): void {
   runs(train, async (cli, flags) => {
     if (typeof flags["resume"] === "string") {
       const given = readConfigFlags(flags);
-      const others = Object.keys(given).filter((name) => name !== "max_steps");
-      if (others.length > 0 || flags["config"] !== undefined || flags["dryRun"] === true) {
-        const [first = "config"] = others;
+      if (flags["dryRun"] === true) throw usageError("--dry-run plans a new run, not one that goes on");
+      const others = [...(flags["config"] === undefined ? [] : ["config"]), ...Object.keys(given)];
+      const first = others.find((name) => name !== "max_steps");
+      if (first !== undefined) {
         throw usageError(
-          `a resumed run keeps its options, so --${first.replaceAll("_", "-")} cannot be given`,
+          `a resumed run keeps its options, so ${flagOf(first)} cannot be given`,
           "only --max-steps may be raised; for other options begin a new run with --model RUN",
         );
       }
@@ -103,14 +104,16 @@ async function withProgress(
     });
   }
   if (!finished) {
-    say(`stopped after step ${state.step}; go on with: hone resume ${run}`);
+    say(`stopped after step ${state.step}; go on with \`hone resume ${runWord(run)}\``);
     return exitCodes.interrupted;
   }
   if (!cli.json) {
-    print(`done: ${state.step} steps, ${formatCount(state.num_rollouts)} answers in ${formatSeconds(state.seconds)}`);
+    const work = `${plural(state.step, "step")}, ${plural(state.num_rollouts, "answer")}`;
+    print(`done: ${work} in ${formatSeconds(state.seconds)}`);
     print(`run folder: ${run}`);
     const best = state.best;
     if (best !== null) print(`best checkpoint: step ${best.step}, validation reward ${best.value.toFixed(3)}`);
+    say(`look at it: \`hone show ${runWord(run)}\``);
   }
   return exitCodes.ok;
 }

@@ -130,6 +130,33 @@ export const chatOutputSchema = z.object({
   usage: z.object({ prompt_tokens: count, completion_tokens: count, total_tokens: count }),
 });
 
+/** `hone play`, from the player's point of view. */
+export const playOutputSchema = z.object({
+  model: z.string(),
+  games: z.array(
+    z.object({
+      /** The player's. */
+      side: z.enum(["x", "o"]),
+      /** Null when the player left. */
+      result: z.enum(["win", "draw", "loss"]).nullable(),
+      /** Why the model lost without playing on: an illegal move or a missing call. */
+      failure: z.string().nullable(),
+      /** Squares of both sides in order. */
+      moves: z.array(count),
+    }),
+  ),
+});
+export type PlayedGame = z.infer<typeof playOutputSchema>["games"][number];
+
+/** `hone starter`. */
+export const starterOutputSchema = z.object({
+  path: z.string(),
+  steps: count,
+  /** Mean negative log-prob of a trained token in the last step. */
+  loss: z.number(),
+  seconds: z.number(),
+});
+
 /** `hone devices`. */
 export const devicesOutputSchema = z.object({
   devices: z.array(

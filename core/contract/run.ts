@@ -90,6 +90,7 @@ export const trainerStateSchema = z.object({
   epoch: z.number(),
   num_tokens: z.number(),
   num_rollouts: z.number(),
+  /** Sampling, updating and evaluating, over all parts of the run. */
   seconds: z.number(),
   /** Where in the shuffled training rows the next step begins. */
   data_cursor: z.object({ epoch: z.number().int().min(0), index: z.number().int().min(0), seed: z.number().int() }),

@@ -1,6 +1,7 @@
 /** The engine behind the interface of `types.ts`: a thin layer over the native addon. */
 
 import { availableParallelism, cpus, totalmem } from "node:os";
+import { HoneError } from "../contract/errors.ts";
 import { loadNative, toHoneError } from "./native.ts";
 import type { NativeModel, NativeModelInfo, NativeSamples } from "./native.ts";
 import type * as T from "./types.ts";
@@ -43,8 +44,8 @@ export function createEngine(): Promise<T.Engine> {
           },
           (done, total) => onProgress?.({ stage: "loading weights", done, total }),
           (error, info) => {
-            // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- toHoneError returns an Error
-            if (error !== null || info === null) reject(toHoneError(error ?? "internal\nthe engine said nothing"));
+            // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- openError returns an Error
+            if (error !== null || info === null) reject(openError(error ?? "internal\nthe engine said nothing"));
             else resolve({ handle, info });
           },
         );
@@ -52,6 +53,12 @@ export function createEngine(): Promise<T.Engine> {
       return new EngineModel(path, model.handle, model.info);
     },
   });
+}
+
+/** A model's own configuration is at fault, not the user's options, which have that code too. */
+function openError(error: unknown): unknown {
+  const known = toHoneError(error);
+  return known instanceof HoneError && known.code === "bad-config" ? new HoneError("bad-model", known.message) : known;
 }
 
 /** Key-values of a GGUF file, arrays included. @throws HoneError as the native reader names it. */

@@ -220,7 +220,7 @@ export class Chat {
         "no-end-of-turn",
         "The chat template writes no end-of-turn token after an assistant message",
         {
-          fix: "A model trained with it would never stop. Choose another template with --template.",
+          fix: "A model trained with it would never stop. Choose another template with --chat-template-path.",
         },
       );
     }
@@ -319,7 +319,7 @@ function noTemplate(): HoneError {
     "no-chat-template",
     "The model has no chat template, so it is not known how it was taught to chat",
     {
-      fix: "Choose one: --template chatml, or --template FILE with a Jinja template.",
+      fix: "Choose one: --chat-template-path chatml, or --chat-template-path FILE with a Jinja template.",
     },
   );
 }

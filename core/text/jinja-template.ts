@@ -67,7 +67,7 @@ export class JinjaTemplate {
       const what = cause instanceof Refusal ? "refuses these messages" : "cannot be run on these messages";
       throw new HoneError("template-error", `The model's chat template ${what}: ${messageOf(cause)}`, {
         cause,
-        fix: "Change the messages (roles, their order, tools) or choose another template with --template.",
+        fix: "Change the messages (roles, their order, tools) or choose another template with --chat-template-path.",
       });
     }
   }

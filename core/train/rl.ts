@@ -179,6 +179,7 @@ async function finishStep(
       throw error;
     }
     timeLeft.addEvaluation(clock.seconds());
+    state = { ...state, seconds: state.seconds + clock.seconds() };
     const value = row[bestMetric];
     isBest = step > 0 && value !== undefined && (state.best === null || value > state.best.value);
     if (isBest) state = { ...state, best: { step, metric: bestMetric, value } };

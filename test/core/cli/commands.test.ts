@@ -13,10 +13,12 @@ import {
   evalOutputSchema,
   listOutputSchema,
   parseOutputSchema,
+  playOutputSchema,
   renderOutputSchema,
   runPlanSchema,
   scoreOutputSchema,
   showOutputSchema,
+  starterOutputSchema,
   trainOutputSchema,
 } from "../../../core/contract/cli-json.ts";
 import { evaluationSchema } from "../../../core/contract/eval.ts";
@@ -153,7 +155,7 @@ describe("eval", () => {
 
   test("reports the whole held-out part with intervals and games; the same seed gives the same figures", async () => {
     const report = await json(evalOutputSchema, [...args(), "--games", "2"]);
-    expect(report).toMatchObject({ task: "tic-tac-toe", split: "held-out", boards: 456, samples: 1 });
+    expect(report).toMatchObject({ task: "tic-tac-toe", split: "held-out", boards: 448, samples: 1 });
     expect(report.reward.lo).toBeLessThan(report.reward.mean);
     expect(Object.keys(report.failures)).toContain("no_call");
     for (const opponent of ["random", "minimax"]) {
@@ -261,7 +263,10 @@ describe("train, resume, ls, show, play", () => {
     );
     expect(played).toContain(" ───┼───┼───");
     expect(played).toMatch(/you win|the model wins|a draw|loses/);
-    expect(await text(["play", "--model", name], "o\n")).toMatch(/play x \(first\) or o\?/);
+    expect(await text(["play", "--model", name], "o\n")).toMatch(/do you play x, who moves first, or o\?/);
+    const played2 = await json(playOutputSchema, ["play", "--model", name, "--as", "x"], "5\nq\n");
+    expect(played2).toMatchObject({ model: expect.stringMatching(/^tic-tac-toe-gspo-.*:\d$/), games: [{ side: "x" }] });
+    expect(played2.games[0].moves[0]).toBe(5);
   });
 
   test("a configuration from stdin, and a run's own config.json, can begin a run", async () => {
@@ -314,12 +319,22 @@ test("devices", async () => {
   expect(await text(["devices"])).toContain(devices[0].name);
 });
 
+test("starter", { timeout: 60_000 }, async () => {
+  const out = join(scratch, "starter");
+  const made = await json(starterOutputSchema, ["starter", "--out", out, "--steps", "1"]);
+  expect(made).toMatchObject({ path: out, steps: 1 });
+  expect(made.loss).toBeGreaterThan(1);
+  expect(readdirSync(out)).toContain("model.safetensors");
+});
+
 test("bench", async () => {
   const args = ["bench", "--only", "gemm", "--runs", "1", "--threads", "1"];
   const { machine, results } = await json(benchOutputSchema, args);
   expect(Object.keys(machine).length).toBeGreaterThan(0);
   expect(results.map(({ name }) => name)).toEqual(["gemm_gflops"]);
   expect(await text(args)).toContain("gemm_gflops");
+  const one = await json(benchOutputSchema, ["bench", "--only", "gspo_update_shared", "--runs", "1"]);
+  expect(one.results.map(({ name }) => name)).toEqual(["gspo_update_shared_tok_s"]);
 });
 
 test(

@@ -20,6 +20,8 @@ export interface HoneOptions {
   /** HONE_HOME; default: a new empty folder. */
   home?: string;
   cwd?: string;
+  /** As `npm run hone` starts it. */
+  fromNpm?: boolean;
 }
 
 export interface Running {
@@ -35,7 +37,7 @@ export function newHome(): string {
 
 export function start(args: readonly string[], options: HoneOptions = {}): Running {
   const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", cli, ...args], {
-    env: { ...process.env, HONE_HOME: options.home ?? newHome(), NO_COLOR: "1" },
+    env: environment(options),
     cwd: options.cwd ?? tmpdir(),
     stdio: ["pipe", "pipe", "pipe"],
   });
@@ -63,6 +65,13 @@ export function start(args: readonly string[], options: HoneOptions = {}): Runni
       else waiting.push({ pattern, resolve });
     });
   return { child, finished, says };
+}
+
+/** As in a user's own terminal, whatever runs the tests. */
+function environment({ home, fromNpm = false }: HoneOptions): NodeJS.ProcessEnv {
+  const env: NodeJS.ProcessEnv = { ...process.env, HONE_HOME: home ?? newHome(), NO_COLOR: "1" };
+  delete env["npm_lifecycle_event"];
+  return fromNpm ? { ...env, npm_lifecycle_event: "hone" } : env;
 }
 
 export function hone(args: readonly string[], options: HoneOptions = {}): Promise<Finished> {

@@ -1,6 +1,6 @@
 /** A user's mistakes: one clear message, no stack trace, the right exit code, and the same as JSON. */
 
-import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -20,6 +20,13 @@ function file(name: string, content: unknown): string {
   const path = join(scratch, name);
   writeFileSync(path, JSON.stringify(content));
   return path;
+}
+
+function damagedModel(): string {
+  const folder = mkdtempSync(join(scratch, "model-"));
+  cpSync(model, folder, { recursive: true });
+  writeFileSync(join(folder, "config.json"), "{");
+  return folder;
 }
 
 const quick = ["--max-steps", "1", "--prompts-per-step", "2", "--max-completion-length", "32", "--eval-size", "8"];
@@ -64,6 +71,69 @@ describe("mistakes", () => {
       2,
       /both say how long/,
     ],
+    [
+      "an answer file where none can be",
+      () => ["eval", "--model", model, "--task", "tic-tac-toe", "--out", join(scratch, "no", "where.json")],
+      2,
+      /there is no folder .*no\n/,
+    ],
+    [
+      "an answer file that is a folder",
+      () => ["eval", "--model", model, "--task", "tic-tac-toe", "--out", scratch],
+      2,
+      /is a folder, not a file/,
+    ],
+    [
+      "a run folder inside a file",
+      () => ["train", "--model", model, "--task", "tic-tac-toe", "--output-dir", join(file("f.txt", ""), "run")],
+      1,
+      /cannot write to .*f\.txt: it is a file/,
+    ],
+    [
+      "a demo inside a file",
+      () => ["demo", "--model", model, "--out", join(file("f.txt", ""), "run")],
+      1,
+      /it is a file/,
+    ],
+    ["a plan of a resumed run", ["train", "--resume", "x", "--dry-run"], 2, /--dry-run plans a new run/],
+    ["a config for a resumed run", ["train", "--resume", "x", "--config", "y.json"], 2, /--config cannot be given/],
+    [
+      "an amount of memory",
+      () => ["score", "--model", model, "--memory-limit", "much", "--ids", "1,2"],
+      2,
+      /500MB or 4GB/,
+    ],
+    ["no model's name", ["score", "--model", "", "--ids", "1,2"], 1, /name is empty/],
+    ["a share above 1", () => ["chat", "--model", model, "--prompt", "x", "--top-p", "2"], 2, /from 0\.000001 to 1/],
+    [
+      "tools that are none",
+      () => [
+        "template",
+        "render",
+        "--model",
+        model,
+        "--messages",
+        file("m1.json", []),
+        "--tools",
+        file("t.json", [{}]),
+      ],
+      2,
+      /t\.json, tool 1: type: [^]*a tool is/,
+    ],
+    [
+      "a file that is missing",
+      () => ["template", "render", "--model", model, "--messages", "none.json"],
+      1,
+      /none\.json: there is no such file/,
+    ],
+    [
+      "a damaged model configuration",
+      () => ["score", "--model", damagedModel(), "--ids", "1,2"],
+      1,
+      /config\.json is not valid JSON/,
+    ],
+    ["a measurement that is none", ["bench", "--only", "nothing"], 1, /no measurement has "nothing"[^]*gemm_gflops/],
+    ["a bench file that is missing", ["bench", "--gguf", "/nowhere/x.gguf"], 2, /no file \/nowhere\/x\.gguf/],
     ["run that is none", ["resume", "nothing-here"], 1, /no run "nothing-here"[^]*hone ls/],
     ["options on resume", ["train", "--resume", "x", "--learning-rate", "1"], 2, /keeps its options/],
     ["nothing to score", () => ["score", "--model", model], 2, /give either --ids or --text/],

@@ -1,9 +1,16 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { textTable } from "../../../core/contract/text-table.ts";
-import { formatBytes, formatCount, formatSeconds } from "../../../core/contract/units.ts";
+import {
+  formatBytes,
+  formatCount,
+  formatSeconds,
+  parseBytes,
+  plural,
+  shellWord,
+} from "../../../core/contract/units.ts";
 import type { TrainEvent } from "../../../core/train/events.ts";
 import { normalizeFlags, readConfigFlags } from "../../../core/cli/config-flags.ts";
-import { sparkline } from "../../../core/cli/terminal.ts";
+import { asTyped, sparkline } from "../../../core/cli/terminal.ts";
 import { cutVisible, TrainProgress } from "../../../core/cli/train-progress.ts";
 import { TimeLeft } from "../../../core/train/clock.ts";
 
@@ -18,6 +25,41 @@ test("quantities in words", () => {
     "2 h 05 min",
   ]);
   expect(formatCount(1234567.4)).toBe("1,234,567");
+  expect([plural(1, "step"), plural(2000, "step"), plural(0, "answer")]).toEqual([
+    "1 step",
+    "2,000 steps",
+    "0 answers",
+  ]);
+});
+
+test("amounts of memory as people write them", () => {
+  expect(["4000000000", "4GB", "4 gb", "4G", "1.5 GiB", "512MiB", "12b"].map(parseBytes)).toEqual([
+    4e9,
+    4e9,
+    4e9,
+    4e9,
+    1.5 * 2 ** 30,
+    512 * 2 ** 20,
+    12,
+  ]);
+  expect(["", "GB", "4XB", "-1", "4 GB free"].map(parseBytes)).toEqual(Array(5).fill(undefined));
+});
+
+test("a path is quoted where a shell would take it apart", () => {
+  expect(["/home/me/runs/one-1", "C:/x", "/home/möbius/字"].map(shellWord)).toEqual([
+    "/home/me/runs/one-1",
+    "C:/x",
+    "/home/möbius/字",
+  ]);
+  expect(shellWord("/my runs/it's")).toBe("'/my runs/it'\\''s'");
+});
+
+test("commands are told as they have to be typed", () => {
+  vi.stubEnv("npm_lifecycle_event", "demo");
+  expect(asTyped("go on with `hone resume x`")).toBe("go on with `npm run -s hone -- resume x`");
+  vi.stubEnv("npm_lifecycle_event", undefined);
+  expect(asTyped("go on with `hone resume x`")).toBe("go on with `hone resume x`");
+  vi.unstubAllEnvs();
 });
 
 test("tables: labels left, values right", () => {

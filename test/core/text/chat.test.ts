@@ -144,7 +144,7 @@ describe("openChat", () => {
     const tokenizer = smallTokenizer(["<s>"], { eosToken: "<s>" });
     expect(() => openChat(tokenizer)).toThrow(code("no-chat-template"));
     expect(() => openChat(tokenizer)).toThrow(
-      expect.objectContaining({ fix: expect.stringContaining("--template chatml") as string }) as Error,
+      expect.objectContaining({ fix: expect.stringContaining("--chat-template-path chatml") as string }) as Error,
     );
     const chat = openChat(tokenizer, { template: "chatml" });
     expect(chat.render({ messages: [user("a")], addGenerationPrompt: true }).text).toBe(
