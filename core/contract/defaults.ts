@@ -88,7 +88,7 @@ const presets: Preset[] = [
       min_lr: 3e-5,
       weight_decay: 0,
       entropy_coef: 0.002,
-      eval_size: 128,
+      eval_size: 256,
     },
   },
 ];

@@ -95,7 +95,8 @@ export const trainerStateSchema = z.object({
   /** Where in the shuffled training rows the next step begins. */
   data_cursor: z.object({ epoch: z.number().int().min(0), index: z.number().int().min(0), seed: z.number().int() }),
   nonfinite_in_a_row: z.number().int().min(0),
-  best: z.object({ step: z.number().int(), metric: z.string(), value: z.number() }).nullable(),
+  /** `highest`: the highest value of the metric so far, which need not be that of the best checkpoint. */
+  best: z.object({ step: z.number().int(), metric: z.string(), value: z.number(), highest: z.number() }).nullable(),
   /** Every draw comes from the seed, the step and the prompt, so this is the whole state of the random numbers. */
   rng: z.object({ seed: z.number().int() }),
   /** Metrics of the last step when its evaluation is still to be done, which completes them. */

@@ -181,8 +181,14 @@ async function finishStep(
     timeLeft.addEvaluation(clock.seconds());
     state = { ...state, seconds: state.seconds + clock.seconds() };
     const value = row[bestMetric];
-    isBest = step > 0 && value !== undefined && (state.best === null || value > state.best.value);
-    if (isBest) state = { ...state, best: { step, metric: bestMetric, value } };
+    if (step > 0 && value !== undefined) {
+      const highest = Math.max(state.best?.highest ?? value, value);
+      // A validation part is small: of checkpoints within a standard error of the highest score the latest is the best
+      // (Breiman's one-standard-error rule), not the one that was lucky.
+      isBest = value >= highest - standardError(row);
+      const best = isBest || state.best === null ? { step, metric: bestMetric, value } : state.best;
+      state = { ...state, best: { ...best, highest } };
+    }
     listen({ type: "evaluation", step, metrics: row, best: isBest });
   }
   row = recorder.metrics(row);
@@ -194,6 +200,12 @@ async function finishStep(
   const secondsLeft = timeLeft.estimate(stepsLeft, evaluationsLeft);
   if (step > 0) listen({ type: "step", row, totalSteps: run.totalSteps, secondsLeft });
   return state;
+}
+
+/** Half of a 95 % interval is 1.96 standard errors. 0 where no interval was measured. */
+function standardError(row: MetricsRow): number {
+  const [low, high] = [row[`${bestMetric}/lo`], row[`${bestMetric}/hi`]];
+  return low === undefined || high === undefined ? 0 : (high - low) / (2 * 1.96);
 }
 
 function setAdvantages(groups: readonly RolloutGroup[], config: RunConfig): void {

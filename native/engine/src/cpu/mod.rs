@@ -99,9 +99,13 @@ impl Cpu {
 
     fn take(&self, len: usize) -> CpuBuf {
         let class = Self::class(len);
-        let reused = self.shelf.free.lock().ok().and_then(|mut f| f.get_mut(&class).and_then(Vec::pop));
+        // A somewhat larger one will do: ragged batches would otherwise leave a buffer of every length behind.
+        let reused = self.shelf.free.lock().ok().and_then(|mut free| {
+            free.range_mut(class..=class + class / 2).find(|(_, list)| !list.is_empty()).and_then(|(_, list)| list.pop())
+        });
         let data = reused.unwrap_or_else(|| vec![0.0; class]);
-        let live = self.shelf.live.fetch_add(class * 4, Relaxed) + class * 4;
+        let bytes = data.len() * 4;
+        let live = self.shelf.live.fetch_add(bytes, Relaxed) + bytes;
         self.shelf.peak.fetch_max(live, Relaxed);
         CpuBuf { data, shelf: self.shelf.clone() }
     }
