@@ -10,9 +10,19 @@
 import { getLlama, LlamaLogLevel } from "node-llama-cpp";
 
 const [gguf, threads = "2"] = process.argv.slice(2);
-const llama = await getLlama({ gpu: false, build: "never", maxThreads: Number(threads), logLevel: LlamaLogLevel.error });
+const llama = await getLlama({
+  gpu: false,
+  build: "never",
+  maxThreads: Number(threads),
+  logLevel: LlamaLogLevel.error,
+});
 const model = await llama.loadModel({ modelPath: gguf, gpuLayers: 0 });
-const context = await model.createContext({ contextSize: 1024, batchSize: 512, sequences: 1, threads: Number(threads) });
+const context = await model.createContext({
+  contextSize: 1024,
+  batchSize: 512,
+  sequences: 1,
+  threads: Number(threads),
+});
 const sequence = context.getSequence();
 const median = (values) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)];
 
