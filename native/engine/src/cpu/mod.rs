@@ -101,7 +101,9 @@ impl Cpu {
         let class = Self::class(len);
         // A somewhat larger one will do: ragged batches would otherwise leave a buffer of every length behind.
         let reused = self.shelf.free.lock().ok().and_then(|mut free| {
-            free.range_mut(class..=class + class / 2).find(|(_, list)| !list.is_empty()).and_then(|(_, list)| list.pop())
+            free.range_mut(class..=class + class / 2)
+                .find(|(_, list)| !list.is_empty())
+                .and_then(|(_, list)| list.pop())
         });
         let data = reused.unwrap_or_else(|| vec![0.0; class]);
         let bytes = data.len() * 4;
