@@ -116,7 +116,7 @@ test.each(["SIGINT", "SIGTERM"] as const)(
     expect(stdout).toBe("");
     const done = RunFolder.open(output).readMetrics().at(-1)?.step ?? 0;
     expect(await listCheckpoints(output)).toContain(done);
-    expect(stderr).toMatch(`stopped after step ${done}; go on with: hone resume ${output}`);
+    expect(stderr).toContain(`stopped after step ${done}; go on with \`hone resume ${output}\``);
     const resumed = await hone(["train", "--resume", output, "--json"]);
     expect(resumed.code, resumed.stderr).toBe(0);
     expect(JSON.parse(resumed.stdout)).toMatchObject({ finished: true, steps });
