@@ -6,31 +6,25 @@ import { resolveConfig } from "../contract/resolve-config.ts";
 import { freeBytes } from "../files/disk.ts";
 import { runsFolder } from "../store/library.ts";
 import { runBytes } from "../train/disk-plan.ts";
-import { mean } from "../train/losses/numbers.ts";
-import { packMicroBatches } from "../train/micro-batches.ts";
-import { PromptOrder } from "../train/prompt-order.ts";
-import { choosePrompts, PromptCache, sampleGroups } from "../train/rollouts.ts";
+import { RunFolder } from "../train/run-folder.ts";
 import { prepareRun, type PreparedRun } from "../train/run.ts";
+import { probeStep, type StepProbe } from "./probe-step.ts";
 import { trainContext, type TrainHooks } from "./train-model.ts";
 import type { Session } from "./session.ts";
 
-/** Prompts that the probe samples: a small part of a step. */
-const probePrompts = 4;
-
-/** Opens the model, samples and learns from a few prompts without changing a weight, and closes it again. */
+/** Opens the model, does a part of a step with it, and closes it again. Nothing is written. */
 export async function planRun(session: Session, input: RunConfigInput, hooks: TrainHooks): Promise<RunPlan> {
-  const prepared = await prepareRun(trainContext(session, hooks), resolveConfig(input));
+  const resolved = resolveConfig(input);
+  if (resolved.output_dir !== null) RunFolder.requireNew(resolved.output_dir);
+  const program = process.memoryUsage().rss;
+  const prepared = await prepareRun(trainContext(session, hooks), resolved);
   try {
-    const { config, totalSteps, model } = prepared;
-    const probe = await probeStep(prepared, hooks.signal);
+    const { config, totalSteps, model, rows } = prepared;
+    const evaluationRows = rows.validation.length;
+    const probe = await probeStep({ ...prepared, rows: rows.train, evaluationRows, signal: hooks.signal });
     const answers = config.prompts_per_step * config.num_generations;
-    const tokens = config.micro_batch_tokens;
-    const memory = await model.estimateMemory({
-      tokens,
-      targets: tokens,
-      sequences: answers,
-      length: probe.promptTokens + config.max_completion_length,
-    });
+    const evaluations =
+      Number(config.eval_on_start) + (config.eval_steps === 0 ? 0 : Math.ceil(totalSteps / config.eval_steps));
     const stepTokens = (answerTokens: number) =>
       Math.round(config.prompts_per_step * probe.promptTokens + answers * answerTokens);
     const path = config.output_dir ?? runsFolder();
@@ -50,10 +44,15 @@ export async function planRun(session: Session, input: RunConfigInput, hooks: Tr
         now: stepTokens(probe.answerTokens),
         most: stepTokens(config.max_completion_length),
       },
-      memory_bytes: { ...memory },
+      memory_bytes: await planMemory(prepared, probe, program),
       disk_bytes: runBytes(config, model.info(), totalSteps, probe.promptTokens),
       disk_free_bytes: freeBytes(path),
-      seconds: { per_step: probe.secondsPerStep, total: probe.secondsPerStep * totalSteps },
+      seconds: {
+        per_step: probe.secondsPerStep,
+        most_per_step: probe.mostSecondsPerStep,
+        evaluation: evaluations === 0 ? 0 : probe.secondsPerEvaluation,
+        total: probe.secondsPerStep * totalSteps + probe.secondsPerEvaluation * evaluations,
+      },
       notes: notes(config),
     };
   } finally {
@@ -65,25 +64,23 @@ function pickInfo({ architecture, parameters, trainableParameters, dtype }: Retu
   return { architecture, parameters, trainable_parameters: trainableParameters, dtype };
 }
 
-/** Measures sampling, forward and backward on a few prompts and scales them up to a step. */
-async function probeStep({ config, policy, model, task, rows }: PreparedRun, signal: AbortSignal) {
-  const count = Math.min(probePrompts, config.prompts_per_step);
-  const maxLength = Math.min(config.max_length, model.info().contextLength);
-  const order = new PromptOrder(rows.train.length, config.seed);
-  const { prompts } = choosePrompts(order, rows.train, new PromptCache(policy, task), count, maxLength);
-  const started = performance.now();
-  const groups = await sampleGroups(policy, task, config, 0, prompts, maxLength, signal);
-  for (const { batch } of packMicroBatches(groups, config.micro_batch_tokens)) {
-    await model.forward(batch, { grad: true });
-    const zeros = new Float32Array(batch.tokens.length);
-    await model.backward(zeros, config.entropy_coef > 0 ? zeros : undefined);
-  }
-  await model.zeroGrad();
-  const seconds = (performance.now() - started) / 1000;
+/** Bytes at the highest point, with answers as they are now. Training and sampling take turns, so what each takes for itself is not added up. */
+async function planMemory({ config, model }: PreparedRun, probe: StepProbe, program: number) {
+  const { prompts_per_step: prompts, num_generations, num_mini_batches } = config;
+  const miniBatch = Math.ceil(prompts / num_mini_batches) * (num_generations * probe.answerTokens + probe.promptTokens);
+  const tokens = Math.min(config.micro_batch_tokens, Math.ceil(miniBatch));
+  const training = await model.estimateMemory({ tokens, targets: tokens });
+  const cacheOf = async (held: number) => (await model.estimateMemory({ sequences: 1, length: held })).kvCache;
+  const kvCache = await cacheOf(Math.ceil(prompts * probe.promptTokens + probe.tokensHeld));
+  const { weights, gradients, optimizer, activations } = training;
   return {
-    promptTokens: mean(prompts.map(({ promptIds }) => promptIds.length)),
-    answerTokens: mean(groups.flatMap(({ answers }) => answers.map(({ completionIds }) => completionIds.length))),
-    secondsPerStep: (seconds * config.prompts_per_step * config.num_iterations) / count,
+    weights,
+    gradients,
+    optimizer,
+    activations,
+    kv_cache: kvCache,
+    program,
+    total: weights + gradients + optimizer + Math.max(activations, kvCache) + program,
   };
 }
 

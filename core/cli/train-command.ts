@@ -120,7 +120,10 @@ async function withProgress(
 
 function planText(plan: RunPlan): string {
   const { config, model, rows, tokens_per_step: tokens, memory_bytes: memory, seconds } = plan;
-  const options = Object.entries(config).map(([name, value]) => [`  ${name}`, value === null ? "–" : String(value)]);
+  const isIdle = (name: string) => name.startsWith("lora_") && config.finetuning_type === "full";
+  const options = Object.entries(config)
+    .filter(([name]) => !isIdle(name))
+    .map(([name, value]) => [`  ${name}`, value === null ? "–" : String(value)]);
   const facts: string[][] = [
     [
       "model",
@@ -136,15 +139,18 @@ function planText(plan: RunPlan): string {
     ],
     ["answers per step", formatCount(plan.answers_per_step)],
     ["tokens per step", `${formatCount(tokens.now)} with answers as they are now, at most ${formatCount(tokens.most)}`],
+    ["memory", `about ${formatBytes(memory.total)} with answers as they are now:`],
     [
-      "memory",
-      `${formatBytes(memory["total"])} (weights ${formatBytes(memory["weights"])}, gradients ${formatBytes(memory["gradients"])}, optimizer ${formatBytes(memory["optimizer"])}, activations ${formatBytes(memory["activations"])}, sampling ${formatBytes(memory["kvCache"])})`,
+      "",
+      `weights ${formatBytes(memory.weights)}, gradients ${formatBytes(memory.gradients)}, optimizer ${formatBytes(memory.optimizer)},`,
+    ],
+    [
+      "",
+      `activations ${formatBytes(memory.activations)} or sampling ${formatBytes(memory.kv_cache)}, Hone itself ${formatBytes(memory.program)}`,
     ],
     ["disk", `${formatBytes(plan.disk_bytes)} of ${formatBytes(plan.disk_free_bytes)} free`],
-    [
-      "time",
-      `about ${formatSeconds(seconds.total)}, ${formatSeconds(seconds.per_step)} per step, by a short measurement just now`,
-    ],
+    ["time", `about ${formatSeconds(seconds.total)}: ${formatSeconds(seconds.per_step)} a step, as measured just now`],
+    ["", `less where answers become shorter, at most ${formatSeconds(seconds.most_per_step)} a step`],
   ];
   return [textTable(facts), "", "options", textTable(options), ...plan.notes.map((note) => `note: ${note}`)].join("\n");
 }

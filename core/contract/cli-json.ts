@@ -85,12 +85,21 @@ export const runPlanSchema = z.object({
   optimizer_steps: count,
   /** Prompts once, and answers: as long as they are now, and at their limit. */
   tokens_per_step: z.object({ now: count, most: count }),
-  /** Engine memory at the highest point, by use. */
-  memory_bytes: z.record(z.string(), z.number()),
+  /** At the highest point, by use. Activations and sampling take turns: `total` counts the larger of the two. */
+  memory_bytes: z.object({
+    weights: count,
+    gradients: count,
+    optimizer: count,
+    activations: count,
+    kv_cache: count,
+    /** Hone itself, before a model is opened. */
+    program: count,
+    total: count,
+  }),
   disk_bytes: z.number(),
   disk_free_bytes: z.number(),
-  /** From a short measurement on this machine, with answers as long as they are now. */
-  seconds: z.object({ per_step: z.number(), total: z.number() }),
+  /** From a short measurement on this machine, with answers as they are now, and (`most_per_step`) at their limit. */
+  seconds: z.object({ per_step: z.number(), most_per_step: z.number(), evaluation: z.number(), total: z.number() }),
   notes: z.array(z.string()),
 });
 export type RunPlan = z.infer<typeof runPlanSchema>;

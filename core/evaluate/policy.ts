@@ -67,7 +67,7 @@ export class EnginePolicy implements Policy {
   async answerGroups(prompts: readonly GroupPrompt[], n: number, settings: GroupSettings): Promise<Answer[][]> {
     const { signal } = settings;
     signal?.throwIfAborted();
-    const requests = prompts.map((prompt) => this.#request(prompt, n, settings));
+    const requests = this.requests(prompts, n, settings);
     const samples = await this.model.sample(requests, signal === undefined ? {} : { signal });
     if (samples.some(({ stopReason }) => stopReason === "cancelled")) throw new CancelledError();
     const groups: Answer[][] = prompts.map(() => []);
@@ -75,6 +75,11 @@ export class EnginePolicy implements Policy {
       groups[sample.request].push(this.#toAnswer(sample, prompts[sample.request]));
     }
     return groups;
+  }
+
+  /** What the engine is asked for: `n` samples of each prompt. Throws `prompt-too-long`. */
+  requests(prompts: readonly GroupPrompt[], n: number, settings: GroupSettings): SampleRequest[] {
+    return prompts.map((prompt) => this.#request(prompt, n, settings));
   }
 
   #request({ promptTokens: prompt, seed, maxTokens }: GroupPrompt, n: number, settings: GroupSettings): SampleRequest {

@@ -4,7 +4,7 @@ import { HoneError } from "../contract/errors.ts";
 import { deriveSeed } from "../contract/random.ts";
 import type { RunConfig } from "../contract/config.ts";
 import type { RolloutLine } from "../contract/run.ts";
-import type { EnginePolicy, GroupPrompt } from "../evaluate/policy.ts";
+import type { EnginePolicy, GroupPrompt, GroupSettings } from "../evaluate/policy.ts";
 import type { Answer } from "../evaluate/policy-types.ts";
 import type { Score, Task, TaskRow } from "../tasks/task.ts";
 import type { PromptOrder } from "./prompt-order.ts";
@@ -80,6 +80,26 @@ export function choosePrompts(
   return { prompts, tooLong };
 }
 
+/** What is asked for each prompt of a step. */
+export function groupPrompts(
+  task: Task,
+  config: RunConfig,
+  step: number,
+  prompts: readonly TrainPrompt[],
+  maxLength: number,
+): GroupPrompt[] {
+  return prompts.map(({ promptIds }, i) => ({
+    promptTokens: promptIds,
+    tools: task.tools,
+    seed: deriveSeed(config.seed, "rollout", step, i),
+    maxTokens: Math.min(config.max_completion_length, maxLength - promptIds.length),
+  }));
+}
+
+export function samplingOf({ temperature, top_p, top_k, min_p }: RunConfig): GroupSettings {
+  return { temperature, topP: top_p, topK: top_k, minP: min_p };
+}
+
 /** Samples and scores every prompt's group. The draws depend on the run's seed, the step and the place in it, on nothing else. */
 export async function sampleGroups(
   policy: EnginePolicy,
@@ -90,19 +110,8 @@ export async function sampleGroups(
   maxLength: number,
   signal: AbortSignal,
 ): Promise<RolloutGroup[]> {
-  const groupPrompts = prompts.map(({ promptIds }, i): GroupPrompt => ({
-    promptTokens: promptIds,
-    tools: task.tools,
-    seed: deriveSeed(config.seed, "rollout", step, i),
-    maxTokens: Math.min(config.max_completion_length, maxLength - promptIds.length),
-  }));
-  const groups = await policy.answerGroups(groupPrompts, config.num_generations, {
-    temperature: config.temperature,
-    topP: config.top_p,
-    topK: config.top_k,
-    minP: config.min_p,
-    signal,
-  });
+  const asked = groupPrompts(task, config, step, prompts, maxLength);
+  const groups = await policy.answerGroups(asked, config.num_generations, { ...samplingOf(config), signal });
   return prompts.map(({ row, promptIds }, i) => ({
     row,
     promptIds,

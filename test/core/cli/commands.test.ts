@@ -204,7 +204,7 @@ describe("train, resume, ls, show, play", () => {
       "--dry-run",
     ]);
     expect(plan).toMatchObject({ steps: 2, answers_per_step: 4, config: { learning_rate: 1e-3, method: "gspo" } });
-    expect(plan.memory_bytes["total"]).toBeGreaterThan(0);
+    expect(plan.memory_bytes.total).toBeGreaterThan(0);
     expect(plan.seconds.per_step).toBeGreaterThan(0);
     expect(await json(listOutputSchema, ["ls"])).toEqual({ runs: [] });
     expect(await text(["train", "--config", config, ...quick, "--dry-run"])).toContain("tokens per step");
