@@ -13,6 +13,7 @@ import { requireRun, runsFolder } from "../store/library.ts";
 import { RunFolder } from "../train/run-folder.ts";
 import { runs, wholeNumber } from "./command.ts";
 import { asTyped, paint, print, printJson, say, sparkline } from "./terminal.ts";
+import { alarmLine } from "./train-progress.ts";
 
 const curveWidth = 40;
 
@@ -63,7 +64,7 @@ function detailsText(run: RunDetails): string {
     const [first, last] = [values[0], values[values.length - 1]];
     return [`${label.padEnd(22)}${sparkline(values, curveWidth)}  ${first.toFixed(digits)} → ${last.toFixed(digits)}`];
   };
-  const alarms = run.events.filter(({ kind }) => kind === "alarm");
+  const seen = run.events.filter(({ kind, action }) => kind === "alarm" || (kind === "info" && action !== undefined));
   return [
     paint("bold", run.name),
     `${config.method.toUpperCase()}, ${config.finetuning_type}, ${config.model} on ${config.task}, seed ${config.seed}`,
@@ -77,7 +78,9 @@ function detailsText(run: RunDetails): string {
     ...curve("groups without signal", "frac_reward_zero_std", 2),
     "",
     `checkpoints: ${run.checkpoints.join(", ") || "none yet"}${run.best === null ? "" : ` (best: ${run.best.step})`}`,
-    ...alarms.map(({ step, message }) => paint("yellow", `! step ${step}: ${message}`)),
+    ...seen.map(({ kind, step, message }) =>
+      alarmLine({ kind: kind === "alarm" ? "alarm" : "note", step, message }, process.stdout),
+    ),
     ...(existsSync(join(run.path, "report.html")) ? [`report: ${join(run.path, "report.html")}`] : []),
     `folder: ${run.path}`,
   ].join("\n");

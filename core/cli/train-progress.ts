@@ -2,6 +2,7 @@
 
 import type { MetricsRow } from "../contract/run.ts";
 import { formatCount, formatSeconds } from "../contract/units.ts";
+import type { Alarm } from "../train/alarms.ts";
 import type { TrainEvent } from "../train/events.ts";
 import { paint, say, sparkline } from "./terminal.ts";
 
@@ -12,6 +13,8 @@ export class TrainProgress {
   readonly #live: boolean;
   readonly #rows: MetricsRow[] = [];
   #evaluation = "";
+  /** Of this process, the model before training included. */
+  #best = -Infinity;
   #phase = "";
   #secondsLeft: number | undefined;
   #total = 0;
@@ -37,7 +40,9 @@ export class TrainProgress {
       case "evaluation": {
         const reward = event.metrics["eval_reward"];
         if (reward === undefined) break;
-        this.#evaluation = `validation ${reward.toFixed(3)} at step ${event.step}${event.best ? ", the best so far" : ""}`;
+        const isBest = event.best && reward > this.#best;
+        this.#best = Math.max(this.#best, reward);
+        this.#evaluation = `validation ${reward.toFixed(3)} at step ${event.step}${isBest ? ", the best so far" : ""}`;
         if (!this.#live) say(this.#evaluation);
         break;
       }
@@ -45,7 +50,7 @@ export class TrainProgress {
         if (!this.#live) say(`checkpoint ${event.path}`);
         break;
       case "alarm":
-        this.#say(paint("yellow", `! step ${event.alarm.step}: ${event.alarm.message}`, process.stderr));
+        this.#say(alarmLine(event.alarm, process.stderr));
         this.#say(`  → ${event.alarm.action}`);
         break;
       case "note":
@@ -115,10 +120,20 @@ export class TrainProgress {
     }
     const speed = `${formatCount(last["tokens_per_second"])} tok/s`;
     lines.push(
-      [speed, this.#evaluation, paint("dim", this.#phase, process.stderr)].filter((part) => part !== "").join(" · "),
+      [speed, this.#evaluation, this.#phase === "" ? "" : paint("dim", this.#phase, process.stderr)]
+        .filter((part) => part !== "")
+        .join(" · "),
     );
     return lines;
   }
+}
+
+/** What was seen and when; an alarm stands out from a note. */
+export function alarmLine(
+  { kind, step, message }: Omit<Alarm, "name" | "action">,
+  stream: { isTTY?: boolean },
+): string {
+  return kind === "alarm" ? paint("yellow", `! step ${step}: ${message}`, stream) : `step ${step}: ${message}`;
 }
 
 /** Label, value and metric name of what is worth a line. */

@@ -10,6 +10,7 @@ export type AlarmName =
   | "constant_reward"
   | "no_signal"
   | "little_signal"
+  | "little_left"
   | "weights_not_moving"
   | "entropy_collapse"
   | "length_growth"
@@ -24,6 +25,8 @@ export type AlarmName =
 
 export interface Alarm {
   name: AlarmName;
+  /** A note tells what is worth knowing of a run that is well. */
+  kind: "alarm" | "note";
   /** Step that raised it. */
   step: number;
   message: string;
@@ -32,23 +35,37 @@ export interface Alarm {
 
 /** Steps that a level is averaged over, so that one odd batch raises nothing. */
 const span = 5;
+/** Groups with equal rewards above which a step teaches little. */
+const littleSignal = 0.8;
+/** Share of the weights that changed, up to which training stands still. */
+const fewWeights = 1e-3;
+/** Part of the distance from the lowest to the highest reward within which a run counts as nearly solved. */
+const nearlySolved = 0.15;
 
-type Check = (rows: readonly MetricsRow[]) => Omit<Alarm, "name" | "step"> | undefined;
+type Check = (rows: readonly MetricsRow[]) => Pick<Alarm, "message" | "action"> | undefined;
 
 const checks: Record<AlarmName, Check> = {
   constant_reward(rows) {
     const [a, b] = lastValues(rows, "reward_min", 2);
     const [c, d] = lastValues(rows, "reward_max", 2);
-    if (a === undefined || b === undefined || !(a === b && b === c && c === d)) return undefined;
+    if (a === undefined || b === undefined || !(a === b && b === c && c === d) || isNearlySolved(rows))
+      return undefined;
+    const { lowest, highest } = rewardRange(rows);
+    if (highest > lowest) {
+      return {
+        message: `every answer of the last two steps got the reward ${show(a)}, though earlier ones differed: the policy has collapsed`,
+        action: "begin again, or from an earlier checkpoint, with a lower learning_rate",
+      };
+    }
     return {
-      message: `every answer of the last two steps got the reward ${show(a)}, so nothing can be learnt`,
+      message: `every answer so far got the reward ${show(a)}, so nothing can be learnt`,
       action: "look at the answers in rollouts/: the reward must be able to tell a better one from a worse one",
     };
   },
 
   no_signal(rows) {
     const zero = lastValues(rows, "frac_reward_zero_std", 2);
-    if (zero.length < 2 || zero.some((value) => value < 1)) return undefined;
+    if (zero.length < 2 || zero.some((value) => value < 1) || isNearlySolved(rows)) return undefined;
     return {
       message: "in the last two steps all answers to the same prompt got the same reward: no group taught anything",
       action: "raise num_generations, or choose prompts of which the model solves some and fails some",
@@ -57,19 +74,28 @@ const checks: Record<AlarmName, Check> = {
 
   little_signal(rows) {
     const zero = levelNow(rows, "frac_reward_zero_std");
-    if (zero === undefined || zero <= 0.8) return undefined;
+    if (zero === undefined || zero <= littleSignal || isNearlySolved(rows)) return undefined;
     return {
       message: `${percent(zero)} of the groups had equal rewards in the last ${span} steps, so most of the work teaches nothing`,
-      action: "stop here if the reward is good, otherwise add harder prompts or raise num_generations",
+      action: "raise num_generations, or choose prompts of which the model solves some and fails some",
+    };
+  },
+
+  little_left(rows) {
+    const zero = levelNow(rows, "frac_reward_zero_std");
+    if (zero === undefined || zero <= littleSignal || !isNearlySolved(rows)) return undefined;
+    return {
+      message: `nearly solved: the reward is near the highest, and the answers to ${percent(zero)} of the prompts are all worth the same`,
+      action: "go on for the last bit, or stop here; harder prompts would teach more",
     };
   },
 
   weights_not_moving(rows) {
     const changed = lastValues(rows, "share_weights_changed", 2);
-    if (changed.length < 2 || changed.some((value) => value > 0)) return undefined;
+    if (changed.length < 2 || changed.some((value) => value > fewWeights)) return undefined;
     return {
-      message: "no weight changed in the last two steps",
-      action: "raise learning_rate; if no_signal is raised as well, mend the reward first",
+      message: `${Math.max(...changed) === 0 ? "no weight" : "hardly any weight"} changed in the last two steps`,
+      action: "raise learning_rate",
     };
   },
 
@@ -77,7 +103,7 @@ const checks: Record<AlarmName, Check> = {
     const now = levelNow(rows, "entropy", 3);
     const start = levelAt(rows, "entropy", 3, 3);
     const before = levelAt(rows, "entropy", count(rows, "entropy") - 10, 3);
-    if (now === undefined) return undefined;
+    if (now === undefined || isNearlySolved(rows)) return undefined;
     const gone = start !== undefined && count(rows, "entropy") > 6 && now < 0.03 * start;
     const fell = before !== undefined && now < before / 3;
     if (!gone && !fell) return undefined;
@@ -150,7 +176,7 @@ const checks: Record<AlarmName, Check> = {
 
   one_choice(rows) {
     const share = levelNow(rows, "choices/top_share");
-    if (share === undefined || share <= 0.5) return undefined;
+    if (share === undefined || share <= 0.5 || isNearlySolved(rows)) return undefined;
     return {
       message: `one and the same choice was made in ${percent(share)} of the answers of the last ${span} steps`,
       action: "lower learning_rate and raise entropy_coef, starting from an earlier checkpoint",
@@ -162,6 +188,8 @@ const checks: Record<AlarmName, Check> = {
     const now = scores.slice(-2);
     const best = Math.max(...scores.slice(0, -2));
     if (scores.length < 3 || now.some((score) => best - score < 0.1)) return undefined;
+    // A fall within the interval of few rows may be chance.
+    if (lastValues(rows, "eval_reward/hi", 2).some((high) => high >= best)) return undefined;
     return {
       message: `the validation reward fell from ${show(best)} to ${show(now[1])} over two evaluations`,
       action: "stop and use the best checkpoint",
@@ -185,14 +213,43 @@ const checks: Record<AlarmName, Check> = {
   },
 };
 
+/** What follows from a cause is not told beside it. */
+const consequences: Partial<Record<AlarmName, readonly AlarmName[]>> = {
+  constant_reward: ["no_signal", "little_signal", "weights_not_moving"],
+  no_signal: ["little_signal", "weights_not_moving"],
+  non_finite: ["weights_not_moving"],
+};
+
 /** The alarms that hold after the last row. Rows are in step order. */
 export function findAlarms(rows: readonly MetricsRow[]): Alarm[] {
   const last = rows[rows.length - 1];
   if (last === undefined) return [];
-  return (Object.keys(checks) as AlarmName[]).flatMap((name) => {
+  const found = (Object.keys(checks) as AlarmName[]).flatMap((name): Alarm[] => {
     const alarm = checks[name](rows);
-    return alarm === undefined ? [] : [{ name, step: last.step, ...alarm }];
+    const kind = name === "little_left" ? "note" : "alarm";
+    return alarm === undefined ? [] : [{ name, kind, step: last.step, ...alarm }];
   });
+  const explained = new Set(found.flatMap(({ name }) => consequences[name] ?? []));
+  return found.filter(({ name }) => !explained.has(name));
+}
+
+/**
+ * Whether the reward of the last steps is near the highest that any answer of this run got. Then answers that are all
+ * alike and all worth the same are the aim, not a fault.
+ */
+function isNearlySolved(rows: readonly MetricsRow[]): boolean {
+  const now = levelNow(rows, "reward");
+  if (now === undefined) return false;
+  const { lowest, highest } = rewardRange(rows);
+  return highest > lowest && highest - now < nearlySolved * (highest - lowest);
+}
+
+/** Of all answers so far. */
+function rewardRange(rows: readonly MetricsRow[]): { lowest: number; highest: number } {
+  return {
+    lowest: values(rows, "reward_min").reduce((a, b) => Math.min(a, b), Infinity),
+    highest: values(rows, "reward_max").reduce((a, b) => Math.max(a, b), -Infinity),
+  };
 }
 
 /** Values of a metric in step order; steps that lack it are passed over. */

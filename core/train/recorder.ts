@@ -59,12 +59,12 @@ export class Recorder {
   /** Tells an alarm when it begins to hold, not while it holds or flickers. */
   #checkHealth(): void {
     for (const alarm of findAlarms(this.#history)) {
-      const { step, name, message, action } = alarm;
+      const { step, name, kind, message, action } = alarm;
       const held = this.#held.get(name);
       this.#held.set(name, step);
       if (held !== undefined && step - held <= quietSteps) continue;
       this.#options.listen({ type: "alarm", alarm });
-      this.#event({ kind: "alarm", step, name, message, action });
+      this.#event({ kind: kind === "alarm" ? "alarm" : "info", step, name, message, action });
     }
   }
 

@@ -163,7 +163,7 @@ describe("progress of a run", () => {
     for (let n = 1; n <= 400; n++) progress.listen(step(n));
     progress.listen({
       type: "alarm",
-      alarm: { name: "no_signal", step: 400, message: "nothing learnt", action: "look" },
+      alarm: { name: "no_signal", kind: "alarm", step: 400, message: "nothing learnt", action: "look" },
     });
     progress.end();
     const lines = out.trimEnd().split("\n");

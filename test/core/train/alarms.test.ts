@@ -42,12 +42,62 @@ test("a run that learns, gets shorter and surer raises nothing", () => {
   for (let n = 1; n <= 200; n++) expect(names(run(n, learning))).toEqual([]);
 });
 
+/** As the starter's own run goes: nearly every answer is right, and most groups are all alike. */
+const solved: Values = {
+  reward: 0.9,
+  reward_min: 0,
+  frac_reward_zero_std: 0.97,
+  entropy: 0.03,
+  "completions/mean_length": 6,
+  "outcomes/legal": 1,
+};
+
+test("a run that has solved its task gets one note and no alarm", () => {
+  const learning = (step: number) => {
+    const share = Math.max(0, Math.min(1, (step - 10) / 20));
+    return {
+      ...solved,
+      reward: 0.3 + 0.6 * share,
+      entropy: 0.8 * 0.95 ** step,
+      frac_reward_zero_std: 0.2 + 0.8 * share ** 3,
+    };
+  };
+  const rows = run(120, learning);
+  const seen = rows.flatMap((_, i) => findAlarms(rows.slice(0, i + 1)));
+  expect(new Set(seen.map(({ name, kind }) => `${kind} ${name}`))).toEqual(new Set(["note little_left"]));
+  const all = run(40, (step) => (step > 20 ? { ...solved, frac_reward_zero_std: 1, reward: 1, reward_min: 1 } : {}));
+  expect(findAlarms(all).map(({ kind }) => kind)).toEqual(["note"]);
+});
+
+test("the same far below the highest reward is a collapse", () => {
+  const stuck = run(60, (step) => (step > 20 ? { ...solved, reward: 0.5, entropy: 0.02 } : {}));
+  expect(names(stuck)).toEqual(expect.arrayContaining(["little_signal", "entropy_collapse"]));
+  expect(findAlarms(stuck).every(({ kind }) => kind === "alarm")).toBe(true);
+});
+
+test("a cause is told without what follows from it", () => {
+  const still = { frac_reward_zero_std: 1, share_weights_changed: 0 };
+  expect(names(run(6, () => ({ ...still, reward: -1, reward_min: -1, reward_max: -1 })))).toEqual(["constant_reward"]);
+  expect(names(run(6, () => still))).toEqual(["no_signal"]);
+  expect(names(run(6, () => ({ nonfinite_steps: 1, share_weights_changed: 0 })))).toEqual(["non_finite"]);
+});
+
+test("a validation reward that falls within its own interval may be chance", () => {
+  const scores = [0.1, 0.6, 0.45, 0.45];
+  const row = (high: number) =>
+    run(4, (step) => ({ eval_reward: scores[step - 1], "eval_reward/hi": scores[step - 1] + high }));
+  expect(names(row(0.2))).toEqual([]);
+  expect(names(row(0.05))).toEqual(["eval_fall"]);
+});
+
 describe("raised, with words and one action", () => {
   test.each<[string, ReturnType<typeof run>]>([
     ["constant_reward", run(2, () => ({ reward: -1, reward_min: -1, reward_max: -1, frac_reward_zero_std: 1 }))],
     ["no_signal", run(2, () => ({ frac_reward_zero_std: 1 }))],
     ["little_signal", run(5, () => ({ frac_reward_zero_std: 0.85 }))],
+    ["constant_reward", run(6, (step) => (step > 4 ? { reward: -1, reward_max: -1 } : {}))],
     ["weights_not_moving", run(2, () => ({ share_weights_changed: 0 }))],
+    ["weights_not_moving", run(2, () => ({ share_weights_changed: 2e-5 }))],
     ["entropy_collapse", run(30, (step) => (step > 20 ? { entropy: 0.1 } : {}))],
     ["entropy_collapse", run(200, (step) => ({ entropy: 0.8 * 0.97 ** step }))],
     ["length_growth", run(20, (step) => ({ "completions/mean_length": 20 + 2 * step }))],
