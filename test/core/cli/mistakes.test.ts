@@ -166,7 +166,9 @@ describe("mistakes", () => {
 
   test.each(cases)("%s", async (_name, args, code, message) => {
     const list = typeof args === "function" ? args() : args;
-    const [plain, asJson] = await Promise.all([hone(list, { home }), hone([...list, "--json"], { home })]);
+    // One after the other: at the same moment both would want the same name for a new run.
+    const plain = await hone(list, { home });
+    const asJson = await hone([...list, "--json"], { home });
     expect(plain.stderr).toMatch(message);
     expect(plain.stderr).not.toMatch(/\n\s+at /);
     expect(plain.code).toBe(code);
