@@ -473,7 +473,10 @@ async function main() {
   if (needs.native) await ensureNative(node);
   if (command.run === undefined) {
     if (name === "start")
-      say("The desktop app is not part of this version yet. `npm run demo` shows the whole loop in the terminal.\n");
+      say(
+        "`npm start` will open the desktop app, which is not part of this version yet.\n" +
+          "`npm run demo` shows the whole loop in the terminal; `npm run -s hone -- --help` lists what else there is.\n",
+      );
     return;
   }
   const [script = "", ...fixed] = command.run;

@@ -105,7 +105,8 @@ const checks: Record<AlarmName, Check> = {
     const before = levelAt(rows, "entropy", count(rows, "entropy") - 10, 3);
     if (now === undefined || isNearlySolved(rows)) return undefined;
     const gone = start !== undefined && count(rows, "entropy") > 6 && now < 0.03 * start;
-    const fell = before !== undefined && now < before / 3;
+    // Answers that become surer while they become better are learning.
+    const fell = before !== undefined && now < before / 3 && !hasRisen(rows, 10);
     if (!gone && !fell) return undefined;
     return {
       message: fell
@@ -242,6 +243,14 @@ function isNearlySolved(rows: readonly MetricsRow[]): boolean {
   if (now === undefined) return false;
   const { lowest, highest } = rewardRange(rows);
   return highest > lowest && highest - now < nearlySolved * (highest - lowest);
+}
+
+/** Whether the reward rose within the last `steps` steps, by more than chance: a tenth of its range. */
+function hasRisen(rows: readonly MetricsRow[], steps: number): boolean {
+  const now = levelNow(rows, "reward", 3);
+  const before = levelAt(rows, "reward", count(rows, "reward") - steps, 3);
+  const { lowest, highest } = rewardRange(rows);
+  return now !== undefined && before !== undefined && now - before > 0.1 * (highest - lowest);
 }
 
 /** Of all answers so far. */

@@ -69,6 +69,19 @@ test("a run that has solved its task gets one note and no alarm", () => {
   expect(findAlarms(all).map(({ kind }) => kind)).toEqual(["note"]);
 });
 
+test("an entropy that falls fast while the reward rises fast is no collapse", () => {
+  // As one seed of the starter went: steps 21 to 33.
+  const entropies = [0.503, 0.507, 0.468, 0.355, 0.281, 0.167, 0.141, 0.099];
+  const rewards = [-0.356, -0.258, 0.03, 0.354, 0.585, 0.64, 0.65, 0.66];
+  const at = (list: number[], step: number) =>
+    list[Math.max(0, Math.min(list.length - 1, Math.floor((step - 20) / 1.7)))];
+  const rising = run(33, (step) => ({ entropy: at(entropies, step), reward: at(rewards, step) }));
+  const seen = rising.flatMap((_, i) => names(rising.slice(0, i + 1)));
+  expect(seen).toEqual([]);
+  const flat = rising.map((row) => ({ ...row, reward: -0.35 }));
+  expect(flat.flatMap((_, i) => names(flat.slice(0, i + 1)))).toContain("entropy_collapse");
+});
+
 test("the same far below the highest reward is a collapse", () => {
   const stuck = run(60, (step) => (step > 20 ? { ...solved, reward: 0.5, entropy: 0.02 } : {}));
   expect(names(stuck)).toEqual(expect.arrayContaining(["little_signal", "entropy_collapse"]));
