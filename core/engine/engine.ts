@@ -95,10 +95,6 @@ class EngineModel implements T.Model {
     this.#info = info;
   }
 
-  async #call<R>(promise: Promise<R>): Promise<R> {
-    return settled(promise);
-  }
-
   /** A call that changes what `info` says. */
   async #change(promise: Promise<void>): Promise<void> {
     await settled(promise);
@@ -150,21 +146,21 @@ class EngineModel implements T.Model {
       segments[2 * i + 1] = segment.parent ?? -1;
     });
     const { grad = false, temperature = 1 } = options;
-    return this.#call(this.#native.forward({ tokens: batch.tokens, segments, mask: batch.mask, grad, temperature }));
+    return settled(this.#native.forward({ tokens: batch.tokens, segments, mask: batch.mask, grad, temperature }));
   }
 
   backward(dLogprobs: Float32Array, dEntropy?: Float32Array): Promise<void> {
-    return this.#call(this.#native.backward(dLogprobs, dEntropy));
+    return settled(this.#native.backward(dLogprobs, dEntropy));
   }
 
   optimStep(options: T.OptimStepOptions): Promise<T.OptimStepResult> {
     const { lr, betas = [0.9, 0.999], eps = 1e-8, weightDecay = 0, maxGradNorm = 0, decayAll = false } = options;
     const [beta1, beta2] = betas;
-    return this.#call(this.#native.optimStep({ lr, beta1, beta2, eps, weightDecay, maxGradNorm, decayAll }));
+    return settled(this.#native.optimStep({ lr, beta1, beta2, eps, weightDecay, maxGradNorm, decayAll }));
   }
 
   zeroGrad(): Promise<void> {
-    return this.#call(this.#native.zeroGrad());
+    return settled(this.#native.zeroGrad());
   }
 
   attachLora(options: T.LoraOptions): Promise<void> {
@@ -184,20 +180,20 @@ class EngineModel implements T.Model {
   }
 
   async withoutLora<R>(fn: () => Promise<R>): Promise<R> {
-    await this.#call(this.#native.setLora(false));
+    await settled(this.#native.setLora(false));
     try {
       return await fn();
     } finally {
-      await this.#call(this.#native.setLora(true));
+      await settled(this.#native.setLora(true));
     }
   }
 
   saveWeights(folder: string, dtype: T.SaveDtype = "F32"): Promise<void> {
-    return this.#call(this.#native.saveWeights(folder, dtype));
+    return settled(this.#native.saveWeights(folder, dtype));
   }
 
   saveAdapter(folder: string): Promise<void> {
-    return this.#call(this.#native.saveAdapter(folder));
+    return settled(this.#native.saveAdapter(folder));
   }
 
   loadAdapter(folder: string): Promise<void> {
@@ -205,7 +201,7 @@ class EngineModel implements T.Model {
   }
 
   saveState(file: string): Promise<void> {
-    return this.#call(this.#native.saveState(file));
+    return settled(this.#native.saveState(file));
   }
 
   loadState(file: string): Promise<void> {
@@ -214,11 +210,11 @@ class EngineModel implements T.Model {
 
   estimateMemory(plan: T.MemoryPlan): Promise<T.MemoryEstimate> {
     const { tokens = 0, targets = 0, sequences = 0, length = 0 } = plan;
-    return this.#call(this.#native.estimateMemory({ tokens, targets, sequences, length }));
+    return settled(this.#native.estimateMemory({ tokens, targets, sequences, length }));
   }
 
   close(): Promise<void> {
-    return this.#call(this.#native.close());
+    return settled(this.#native.close());
   }
 }
 
