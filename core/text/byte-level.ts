@@ -15,15 +15,6 @@ export const byteToChar: readonly string[] = buildAlphabet();
 
 const charToByte = new Map(byteToChar.map((char, byte) => [char, byte]));
 
-const encoder = new TextEncoder();
-
-/** The UTF-8 bytes of `text`, one alphabet character per byte. */
-export function toByteChars(text: string): string {
-  let chars = "";
-  for (const byte of encoder.encode(text)) chars += byteToChar[byte];
-  return chars;
-}
-
 /** The bytes that `chars` stands for; undefined when a character is not of the alphabet. */
 export function fromByteChars(chars: string): Uint8Array | undefined {
   const bytes = new Uint8Array(chars.length);
