@@ -21,6 +21,7 @@ const CORE_ORDER: readonly (readonly string[])[] = [
   ["files"],
   ["text", "store", "hub", "engine"],
   ["data"],
+  ["rewards"],
   ["tasks"],
   ["evaluate"],
   ["train"],

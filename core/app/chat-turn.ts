@@ -2,7 +2,7 @@
 
 import { CancelledError, HoneError } from "../contract/errors.ts";
 import { deriveSeed } from "../contract/random.ts";
-import type { ChatMessage, ToolDefinition } from "../text/messages.ts";
+import type { ChatMessage, ToolDefinition } from "../contract/chat.ts";
 import type { ParsedAssistant } from "../text/parse-assistant.ts";
 import { StopStrings } from "../text/stop-strings.ts";
 import { TextStream } from "../text/text-stream.ts";

@@ -6,7 +6,7 @@ import type { Command } from "commander";
 import { answerChat, type ChatAnswer, type ChatTurn } from "../app/chat-turn.ts";
 import { Session, type OpenPolicy } from "../app/session.ts";
 import { errorKind } from "../contract/errors.ts";
-import type { ChatMessage } from "../text/messages.ts";
+import type { ChatMessage } from "../contract/chat.ts";
 import {
   addChatFlags,
   addModelFlags,

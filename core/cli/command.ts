@@ -4,7 +4,7 @@ import { InvalidArgumentError, type Command } from "commander";
 import { z } from "zod";
 import { parseBytes } from "../contract/units.ts";
 import type { OpenProgress } from "../engine/types.ts";
-import type { ToolDefinition } from "../text/messages.ts";
+import type { ToolDefinition } from "../contract/chat.ts";
 import { readJsonFile } from "./config-flags.ts";
 import { exitCodes, paint, reportError, say, usageError } from "./terminal.ts";
 

@@ -114,7 +114,7 @@ async function playGame(
     if (settings.showText) tell(paint("dim", `model: ${answer.text.trim()}`, stream));
     const read = game.readMove(board, answer);
     if ("failure" in read) {
-      tell(`the model made no legal move (${task.failures[read.failure] ?? read.failure}) and loses`);
+      tell(`the model made no legal move (${task.failures[read.failure]?.meaning ?? read.failure}) and loses`);
       return { side, result: "win", failure: read.failure, moves };
     }
     tell(`the model takes ${read.move}`);

@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import { Session } from "../app/session.ts";
-import type { ChatMessage } from "../text/messages.ts";
+import type { ChatMessage } from "../contract/chat.ts";
 import { pieces } from "../text/pieces.ts";
 import { findModel } from "../train/model-ref.ts";
 import { addChatFlags, modelChoices, oneOf, readList, readTools, runs } from "./command.ts";

@@ -6,6 +6,15 @@ import { z } from "zod";
 export const splits = ["train", "validation", "held-out"] as const;
 export type Split = (typeof splits)[number];
 
+/** The four basic kinds of error, most basic first. Every failure kind of a task is one of them. */
+export const failureGroups = {
+  call: "wrong call: the answer has not the form that the task asks for",
+  rules: "misread rules: well formed, but not allowed",
+  state: "misread state: allowed, but not in this situation",
+  choice: "poor choice: valid, but not the best",
+} as const;
+export type FailureGroup = keyof typeof failureGroups;
+
 /** A mean with its 95 % interval, from resampling problems (tic-tac-toe: symmetry classes). */
 export const intervalSchema = z.object({ mean: z.number(), lo: z.number(), hi: z.number() });
 export type Interval = z.infer<typeof intervalSchema>;

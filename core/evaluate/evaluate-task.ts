@@ -3,7 +3,7 @@
 import { CancelledError, HoneError } from "../contract/errors.ts";
 import type { EvalItem, Evaluation, Split } from "../contract/eval.ts";
 import { deriveSeed, Random, type Seed } from "../contract/random.ts";
-import type { Task, TaskRow } from "../tasks/task.ts";
+import type { Score, Task, TaskRow } from "../tasks/task.ts";
 import { playGames, tabulateGames } from "./games.ts";
 import { measure, symmetryAgreement } from "./measures.ts";
 import { answerFields, type Answer, type Policy, type PolicySettings } from "./policy-types.ts";
@@ -126,16 +126,16 @@ async function answerRows(
     const episodes = chunk.map(({ row, seed }) => task.start(row, seed));
     const answers = await policy.answer(
       chunk.map(({ seed }, i) => ({
-        messages: episodes[i].messages,
+        messages: task.prompt(chunk[i].row),
         tools: task.tools,
         ...(task.toolChoice !== undefined && { toolChoice: task.toolChoice }),
         seed,
       })),
       pass.settings,
     );
-    chunk.forEach(({ row, sample, seed }, i) => {
+    for (const [i, { row, sample, seed }] of chunk.entries()) {
       if (answers[i].stopReason === "cancelled") throw new CancelledError();
-      const { score } = episodes[i].step(answers[i]);
+      const { score } = await episodes[i].step(answers[i]);
       if (score === undefined) {
         throw new HoneError(
           "several-turns",
@@ -145,7 +145,7 @@ async function answerRows(
       items.push(
         toItem({ pass: pass.pass, row_id: row.id, problem: task.problem(row), sample, seed }, answers[i], score),
       );
-    });
+    }
     onProgress(items.length, jobs.length);
   }
   return items;
@@ -154,7 +154,7 @@ async function answerRows(
 function toItem(
   source: Pick<EvalItem, "pass" | "row_id" | "problem" | "sample" | "seed">,
   answer: Answer,
-  { reward, parts, info }: ReturnType<Task["score"]>,
+  { reward, parts, info }: Score,
 ): EvalItem {
   return {
     ...source,

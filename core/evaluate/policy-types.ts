@@ -1,9 +1,10 @@
 /** What the evaluation and the training loop see of a model: chat messages in, answers out. */
 
-import type { Action, Message, ToolDefinition } from "../tasks/task.ts";
+import type { ChatMessage, ToolDefinition } from "../contract/chat.ts";
+import type { Action } from "../tasks/task.ts";
 
 export interface PolicyItem {
-  messages: Message[];
+  messages: ChatMessage[];
   tools: ToolDefinition[];
   /** The tool that the answer must call, when the task forces one. */
   toolChoice?: string;

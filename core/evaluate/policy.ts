@@ -2,13 +2,14 @@
 
 import { CancelledError, HoneError } from "../contract/errors.ts";
 import type { EngineStopReason, Model, Sample, SampleRequest } from "../engine/types.ts";
-import type { Message, ParsedAssistant, ToolDefinition } from "../tasks/task.ts";
+import type { ChatMessage, ToolDefinition } from "../contract/chat.ts";
+import type { ParsedAssistant } from "../text/parse-assistant.ts";
 import type { Answer, Policy, PolicyItem, PolicySettings } from "./policy-types.ts";
 
 /** What a policy needs of a model's text layer. */
 export interface Chat {
   /** Ids of the rendered messages, up to where the assistant's answer begins. */
-  renderPrompt(messages: readonly Message[], tools: readonly ToolDefinition[], toolChoice?: string): Int32Array;
+  renderPrompt(messages: readonly ChatMessage[], tools: readonly ToolDefinition[], toolChoice?: string): Int32Array;
   /** Generated ids as text, with the answer taken apart. */
   readAnswer(
     promptTokens: Int32Array,

@@ -3,7 +3,7 @@
 import { readFileSync, existsSync } from "node:fs";
 import { HoneError } from "../contract/errors.ts";
 import type { EngineStopReason } from "../engine/types.ts";
-import type { Message, ToolDefinition } from "../tasks/task.ts";
+import type { ChatMessage, ToolDefinition } from "../contract/chat.ts";
 import { openChat, type Chat as TextLayer } from "../text/chat.ts";
 import { openTokenizer, type OpenTokenizerOptions } from "../text/open-tokenizer.ts";
 import type { Chat } from "./policy.ts";
@@ -31,7 +31,7 @@ export class TextChat implements Chat {
     this.#options = options;
   }
 
-  renderPrompt(messages: readonly Message[], tools: readonly ToolDefinition[]): Int32Array {
+  renderPrompt(messages: readonly ChatMessage[], tools: readonly ToolDefinition[]): Int32Array {
     const { ids } = this.text.render({
       messages,
       tools,

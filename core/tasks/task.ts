@@ -1,35 +1,15 @@
 /**
  * What a task (an environment) is: rows to show, a prompt for each, tools, and a reward for what the model did.
  *
- * A task is one small folder or file that exports a `Task` object and is listed in `tasks.ts`. Training, evaluation and
- * play all go through `prompt` and `score`, so what is trained is what is measured.
+ * A task is one small folder or file that exports a `Task` object and is listed in `tasks.ts`; a user's own task is a
+ * folder with a task file, or a data file with a reward. Training, evaluation and play all go through `prompt` and
+ * `start`, so what is trained is what is measured.
  */
 
-import type { Split } from "../contract/eval.ts";
+import type { ChatMessage, ToolDefinition } from "../contract/chat.ts";
+import type { FailureGroup, Split } from "../contract/eval.ts";
 import type { Random, Seed } from "../contract/random.ts";
-
-export interface Message {
-  role: "system" | "user" | "assistant" | "tool";
-  content: string;
-}
-
-/** A tool as chat templates take it (OpenAI's shape). */
-export interface ToolDefinition {
-  type: "function";
-  function: { name: string; description: string; parameters: Record<string, unknown> };
-}
-
-/** Why an answer is no valid call, as the text layer finds it. */
-export type CallProblem =
-  "no_call" | "several_calls" | "wrong_tool" | "bad_argument" | "out_of_range" | "truncated" | "malformed";
-
-/** An assistant's text taken apart by the text layer. */
-export interface ParsedAssistant {
-  content: string;
-  reasoning: string;
-  tool_calls: { name: string; arguments: Record<string, unknown> }[];
-  problems: { code: CallProblem; message: string }[];
-}
+import type { ParsedAssistant } from "../text/parse-assistant.ts";
 
 /** Why generation ended; one list for every sample and turn. */
 export type StopReason =
@@ -67,8 +47,10 @@ export interface Score {
   /** Value of every reward part, before its weight. */
   parts: Record<string, number>;
   info: {
-    /** One of the task's failure kinds; absent when the action was valid. */
+    /** One of the task's failure kinds; absent when nothing went wrong. */
     failure?: string;
+    /** Which basic kind of error it was. Default: that of `failure`. */
+    fault?: FailureGroup;
     /** What was chosen, as the user would name it (tic-tac-toe: the square). */
     choice?: string;
     /** The same choice seen from the problem's standard view, so that choices on mirrored rows can be compared. */
@@ -80,16 +62,32 @@ export interface Score {
 
 /** What the environment answers to an action. `score` comes with `done`. */
 export interface Step {
-  messages: Message[];
+  /** Tool results and other messages that the model sees before its next turn. */
+  messages: ChatMessage[];
   done: boolean;
   score?: Score;
 }
 
 /** One run through a row. Single use: a second episode needs a second `start`. */
 export interface Episode {
-  /** What the model sees first. */
-  messages: Message[];
-  step(action: Action): Step;
+  /** A thrown `EnvironmentError` is the environment's fault: the episode counts for nothing. */
+  step(action: Action): Step | Promise<Step>;
+  /** What it is worth where it stands, when a limit (`max_turns`, `context_full`, `timeout`) ends it from outside. */
+  end(reason: StopReason): Score | Promise<Score>;
+}
+
+/** The environment failed (a tool timed out, a service is away), not the model. */
+export class EnvironmentError extends Error {
+  constructor(message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = "EnvironmentError";
+  }
+}
+
+/** A failure kind: what it means, and which of the four basic kinds of error it is. */
+export interface FailureKind {
+  meaning: string;
+  group: FailureGroup;
 }
 
 export interface Task<Row extends TaskRow = TaskRow> {
@@ -100,9 +98,14 @@ export interface Task<Row extends TaskRow = TaskRow> {
   tools: ToolDefinition[];
   /** The tool that every answer must call; absent when the model may choose. */
   toolChoice?: string;
+  /** Several calls in one turn are allowed. Default false: then none of them counts. */
+  parallelCalls?: boolean;
+  /** Empty when there is no reward: then the task serves SFT and DPO only. */
   rewardParts: RewardPart[];
-  /** Every failure kind with its meaning, most basic first. */
-  failures: Record<string, string>;
+  /** Every failure kind, most basic first. */
+  failures: Record<string, FailureKind>;
+  /** Every named yes/no result with its label for reports, the most telling first. */
+  outcomes: Record<string, string>;
   /** Defaults: turns of the model, new tokens per turn, seconds per episode. */
   limits: { turns: number; tokens: number; seconds: number };
   /** All rows of a split, in a fixed order. */
@@ -111,10 +114,14 @@ export interface Task<Row extends TaskRow = TaskRow> {
   parseRow(value: unknown): Row;
   /** Which problem a row poses. Rows of one problem stay in one split and are resampled together. */
   problem(row: Row): string;
-  prompt(row: Row): Message[];
-  score(answer: { row: Row } & Action): Score;
+  /** What the model sees first. */
+  prompt(row: Row): ChatMessage[];
   /** Begins an episode; every random choice of the environment follows from the seed. */
   start(row: Row, seed: Seed): Episode;
+  /** A right answer to the prompt (all messages up to the end, tool results included), for SFT. */
+  solution?(row: Row): ChatMessage[];
+  /** A better and a worse answer to the prompt, for DPO. */
+  preference?(row: Row): { chosen: ChatMessage[]; rejected: ChatMessage[] };
   /** Mean rewards of known players on these rows: the lines to hold a model's score against. */
   reference(rows: readonly Row[]): Record<string, number>;
   draw(row: Row): string;
@@ -123,17 +130,20 @@ export interface Task<Row extends TaskRow = TaskRow> {
 }
 
 /** The episode of a task in which one answer is all. */
-export function oneTurnEpisode<Row extends TaskRow>(task: Pick<Task<Row>, "prompt" | "score">, row: Row): Episode {
+export function oneTurnEpisode(row: TaskRow, score: (action: Action) => Score | Promise<Score>): Episode {
   let over = false;
+  const once = async (action: Action): Promise<Step> => ({ messages: [], done: true, score: await score(action) });
   return {
-    messages: task.prompt(row),
     step(action) {
       if (over) throw new Error(`the episode of row ${row.id} is over`);
       over = true;
-      return { messages: [], done: true, score: task.score({ row, ...action }) };
+      return once(action);
     },
+    end: (reason) => score({ text: "", parsed: emptyAnswer, stopReason: reason }),
   };
 }
+
+const emptyAnswer: ParsedAssistant = { content: "", reasoning: "", tool_calls: [], problems: [] };
 
 /** The first player of a game is `x`. */
 export type Side = "x" | "o";
@@ -146,7 +156,7 @@ export interface Game {
   /** The state after a legal move. */
   play(state: string, move: number): string;
   /** What a model sees when it is to move, whichever side it plays. */
-  prompt(state: string): Message[];
+  prompt(state: string): ChatMessage[];
   /** The model's move, or why it is none. */
   readMove(state: string, action: Action): { move: number } | { failure: string };
   /** Fixed opponents by name; each returns a legal move. */

@@ -1,40 +1,8 @@
 /** Chat messages and tools as OpenAI's API and Hugging Face's chat templates have them. */
 
+import type { ChatMessage, FunctionCall, ToolCallMessage } from "../contract/chat.ts";
 import { HoneError } from "../contract/errors.ts";
 import { isRecord } from "./tokenizer-json.ts";
-
-export interface FunctionCall {
-  name: string;
-  /** A JSON object, or its text as OpenAI's API sends it. */
-  arguments: Record<string, unknown> | string;
-}
-
-export interface ToolCallMessage {
-  id?: string;
-  type?: "function";
-  function: FunctionCall;
-}
-
-export interface ChatMessage {
-  role: string;
-  /** Text, or OpenAI's list of text parts; null or absent beside tool calls. */
-  content?: string | readonly { type: string; text?: string }[] | null;
-  /** What the model thought before it answered. */
-  reasoning_content?: string | null;
-  tool_calls?: readonly (ToolCallMessage | FunctionCall)[] | null;
-  tool_call_id?: string;
-  name?: string;
-}
-
-export interface ToolDefinition {
-  type: "function";
-  function: {
-    name: string;
-    description?: string;
-    /** JSON Schema of the arguments object. Absent: no arguments. */
-    parameters?: Record<string, unknown>;
-  };
-}
 
 /** A message as templates expect it: content is one text, arguments are objects, absent things are absent. */
 export interface TemplateMessage {

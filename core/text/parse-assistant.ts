@@ -4,7 +4,7 @@
  */
 
 import { callClose, callOpen, thinkClose, thinkOpen } from "./markers.ts";
-import type { ToolDefinition } from "./messages.ts";
+import type { ToolDefinition } from "../contract/chat.ts";
 import { JsonFault, readJson } from "./strict-json.ts";
 import { checkArguments } from "./tool-arguments.ts";
 import { isRecord } from "./tokenizer-json.ts";

@@ -2,7 +2,7 @@
 
 import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 import { HoneError } from "../contract/errors.ts";
-import type { ToolDefinition } from "./messages.ts";
+import type { ToolDefinition } from "../contract/chat.ts";
 import type { JsonPath } from "./strict-json.ts";
 import { isRecord } from "./tokenizer-json.ts";
 

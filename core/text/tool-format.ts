@@ -1,7 +1,8 @@
 /** How a model writes a tool call, and how a model without a template for tools is told about them. */
 
 import { HoneError } from "../contract/errors.ts";
-import type { TemplateMessage, ToolDefinition } from "./messages.ts";
+import type { ToolDefinition } from "../contract/chat.ts";
+import type { TemplateMessage } from "./messages.ts";
 
 /**
  * - `hermes`: `<tool_call>{"name": …, "arguments": {…}}</tool_call>` (Hermes, Qwen, Hone's starter).

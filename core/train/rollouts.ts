@@ -112,16 +112,18 @@ export async function sampleGroups(
 ): Promise<RolloutGroup[]> {
   const asked = groupPrompts(task, config, step, prompts, maxLength);
   const groups = await policy.answerGroups(asked, config.num_generations, { ...samplingOf(config), signal });
-  return prompts.map(({ row, promptIds }, i) => ({
-    row,
-    promptIds,
-    answers: groups[i].map((answer, j) => toRollout(task, row, answer, j)),
-  }));
+  return Promise.all(
+    prompts.map(async ({ row, promptIds }, i) => ({
+      row,
+      promptIds,
+      answers: await Promise.all(groups[i].map((answer, j) => toRollout(task, row, answer, j, asked[i].seed))),
+    })),
+  );
 }
 
-function toRollout(task: Task, row: TaskRow, answer: Answer, index: number): Rollout {
-  const { text, parsed, stopReason } = answer;
-  const score = task.score({ row, text, parsed, stopReason });
+async function toRollout(task: Task, row: TaskRow, answer: Answer, index: number, seed: number): Promise<Rollout> {
+  const { score } = await task.start(row, deriveSeed(seed, index)).step(answer);
+  if (score === undefined) throw new Error(`task ${task.name} takes several turns`);
   if (!Number.isFinite(score.reward)) {
     throw new HoneError("bad-reward", `the reward of answer ${index} to row ${row.id} is ${score.reward}`, {
       fix: "a reward must be a finite number: mend the task's score function",

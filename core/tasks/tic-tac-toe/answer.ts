@@ -1,24 +1,25 @@
 /** From an assistant's answer to a square, or to the reason why it names none. */
 
-import type { Action, CallProblem } from "../task.ts";
+import type { ProblemCode } from "../../text/parse-assistant.ts";
+import type { Action, FailureKind } from "../task.ts";
 import { cellAt, type Board } from "./board.ts";
 import { chooseSquareTool } from "./prompt.ts";
 
 /** Every reason of a reward of −1. */
 export const failures = {
-  no_call: "no complete call of the tool",
-  several_calls: "more than one call",
-  wrong_tool: "a call of another tool",
-  bad_argument: "the argument is not a whole number in plain digits",
-  out_of_range: "the number is outside 1 to 9",
-  occupied: "the square is taken",
-  truncated: "cut off by the token limit",
-} as const;
+  no_call: { meaning: "no complete call of the tool", group: "call" },
+  several_calls: { meaning: "more than one call", group: "call" },
+  wrong_tool: { meaning: "a call of another tool", group: "call" },
+  bad_argument: { meaning: "the argument is not a whole number in plain digits", group: "call" },
+  truncated: { meaning: "cut off by the token limit", group: "call" },
+  out_of_range: { meaning: "the number is outside 1 to 9", group: "rules" },
+  occupied: { meaning: "the square is taken", group: "state" },
+} as const satisfies Record<string, FailureKind>;
 
 export type Failure = keyof typeof failures;
 
 /** The reason to store when the text layer found several problems: the first of these. */
-const problemFailures: [CallProblem, Failure][] = [
+const problemFailures: [ProblemCode, Failure][] = [
   ["truncated", "truncated"],
   ["several_calls", "several_calls"],
   ["wrong_tool", "wrong_tool"],

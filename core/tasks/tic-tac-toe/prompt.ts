@@ -1,6 +1,6 @@
 /** The one prompt of tic-tac-toe: training, evaluation and play all use it. */
 
-import type { Message, ToolDefinition } from "../task.ts";
+import type { ChatMessage, ToolDefinition } from "../../contract/chat.ts";
 import { numberedRows, type Board } from "./board.ts";
 
 export const chooseSquareTool: ToolDefinition = {
@@ -20,7 +20,7 @@ export const chooseSquareTool: ToolDefinition = {
 };
 
 /** X is to move. Neither the rules nor the legal moves are told: that would be another task with another baseline. */
-export function promptMessages(board: Board): Message[] {
+export function promptMessages(board: Board): ChatMessage[] {
   return [
     {
       role: "system",

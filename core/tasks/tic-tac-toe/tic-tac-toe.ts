@@ -1,8 +1,8 @@
 /** Tic-tac-toe, one move at a time: a board on which X is to move, one call of `choose_square`, a reward for the square. */
 
-import { oneTurnEpisode, type Score, type Task } from "../task.ts";
+import { oneTurnEpisode, type Action, type Score, type Task } from "../task.ts";
 import { failures, readMove } from "./answer.ts";
-import { drawBoard } from "./board.ts";
+import { drawBoard, type Board } from "./board.ts";
 import { parseRow, toBoard, toRow, type TicTacToeRow } from "./boards.ts";
 import { ticTacToeGame } from "./game.ts";
 import { chooseSquareTool, promptMessages } from "./prompt.ts";
@@ -23,34 +23,41 @@ export const ticTacToe: Task<TicTacToeRow> = {
     { name: "optimal", weight: optimalReward, description: "1 for another move that keeps the best possible outcome" },
   ],
   failures,
+  outcomes: {
+    legal: "legal moves",
+    immediate_win: "immediate wins taken",
+    threat_block: "single threats blocked",
+    optimal: "optimal moves",
+  },
   limits: { turns: 1, tokens: 1024, seconds: 300 },
   rows: (split, { seed } = {}) => splitBoards(split, seed).map((board) => toRow(board)),
   parseRow,
   problem: (row) => canonicalBoard(toBoard(row)),
   prompt: (row) => promptMessages(toBoard(row)),
-  score({ row, ...action }): Score {
-    const board = toBoard(row);
-    const { rewards, winning, optimal, singleThreat } = boardRewards(board);
-    const move = readMove(board, action);
-    const legal = !("failure" in move);
-    const wins = legal && winning.includes(move.square);
-    const isOptimal = legal && optimal.includes(move.square);
-    const outcomes: Record<string, boolean> = { legal, optimal: isOptimal };
-    if (winning.length > 0) outcomes["immediate_win"] = wins;
-    if (singleThreat !== undefined) outcomes["threat_block"] = legal && move.square === singleThreat;
-    return {
-      reward: legal ? rewards[move.square - 1] : illegalReward,
-      parts: { legal: legal ? 0 : -1, win: wins ? 1 : 0, optimal: isOptimal && !wins ? 1 : 0 },
-      info: {
-        ...("failure" in move && { failure: move.failure }),
-        ...(move.square !== undefined && { choice: String(move.square) }),
-        ...(legal && { problemChoice: String(canonicalSquare(board, move.square)) }),
-        outcomes,
-      },
-    };
-  },
-  start: (row) => oneTurnEpisode(ticTacToe, row),
+  start: (row) => oneTurnEpisode(row, (action) => scoreMove(toBoard(row), action)),
   reference: (rows) => ({ ...referenceLines(rows.map(toBoard)) }),
   draw: (row) => drawBoard(toBoard(row)),
   game: ticTacToeGame,
 };
+
+export function scoreMove(board: Board, action: Action): Score {
+  const { rewards, winning, optimal, singleThreat } = boardRewards(board);
+  const move = readMove(board, action);
+  const legal = !("failure" in move);
+  const wins = legal && winning.includes(move.square);
+  const isOptimal = legal && optimal.includes(move.square);
+  const outcomes: Record<string, boolean> = { legal, optimal: isOptimal };
+  if (winning.length > 0) outcomes["immediate_win"] = wins;
+  if (singleThreat !== undefined) outcomes["threat_block"] = legal && move.square === singleThreat;
+  return {
+    reward: legal ? rewards[move.square - 1] : illegalReward,
+    parts: { legal: legal ? 0 : -1, win: wins ? 1 : 0, optimal: isOptimal && !wins ? 1 : 0 },
+    info: {
+      ...("failure" in move && { failure: move.failure }),
+      ...(legal && !isOptimal && !wins && { fault: "choice" as const }),
+      ...(move.square !== undefined && { choice: String(move.square) }),
+      ...(legal && { problemChoice: String(canonicalSquare(board, move.square)) }),
+      outcomes,
+    },
+  };
+}

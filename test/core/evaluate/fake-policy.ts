@@ -1,5 +1,6 @@
 /** Players in place of a model: they read the board from the prompt, as a model must. */
 
+import { messageText } from "../../../core/contract/chat.ts";
 import { Random } from "../../../core/contract/random.ts";
 import type { Answer, Policy, PolicyItem, PolicySettings } from "../../../core/evaluate/policy-types.ts";
 import type { Board } from "../../../core/tasks/tic-tac-toe/board.ts";
@@ -15,8 +16,8 @@ export interface FakePolicy extends Policy {
 
 export function boardOfPrompt({ messages }: PolicyItem): Board {
   const rows = /\n([XO1-9]) ([XO1-9]) ([XO1-9])\n([XO1-9]) ([XO1-9]) ([XO1-9])\n([XO1-9]) ([XO1-9]) ([XO1-9])\n/;
-  const cells = rows.exec(messages[1].content);
-  if (cells === null) throw new Error(`no board in: ${messages[1].content}`);
+  const cells = rows.exec(messageText(messages[1]));
+  if (cells === null) throw new Error(`no board in: ${messageText(messages[1])}`);
   return cells.slice(1).join("").replace(/[1-9]/g, ".");
 }
 

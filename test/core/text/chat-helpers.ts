@@ -2,7 +2,7 @@
 
 import { expect } from "vitest";
 import { openChat, type RenderRequest } from "../../../core/text/chat.ts";
-import type { ChatMessage } from "../../../core/text/messages.ts";
+import type { ChatMessage } from "../../../core/contract/chat.ts";
 import { chatTokenizer } from "./small-tokenizer.ts";
 
 export const code = (expected: string): Error =>

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { openChat, type RenderRequest } from "../../../core/text/chat.ts";
 import { strftime } from "../../../core/text/jinja-template.ts";
-import type { ChatMessage, ToolDefinition } from "../../../core/text/messages.ts";
+import type { ChatMessage, ToolDefinition } from "../../../core/contract/chat.ts";
 import { openTokenizer } from "../../../core/text/open-tokenizer.ts";
 import { itWithShared } from "../../shared.ts";
 import { assistant, code, marked, plainTemplate, thinkingTemplate, user } from "./chat-helpers.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { openChat, type LossMode } from "../../../core/text/chat.ts";
-import type { ChatMessage } from "../../../core/text/messages.ts";
+import type { ChatMessage } from "../../../core/contract/chat.ts";
 import { assistant, code, marked, plainTemplate, thinkingTemplate, user } from "./chat-helpers.ts";
 import { chatTokenizer, smallTokenizer } from "./small-tokenizer.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ToolDefinition } from "../../../core/text/messages.ts";
+import type { ToolDefinition } from "../../../core/contract/chat.ts";
 import { parseAssistant, type ProblemCode } from "../../../core/text/parse-assistant.ts";
 import { formatToolCall, type ToolFormat } from "../../../core/text/tool-format.ts";
 

@@ -3,6 +3,7 @@
  * with squares drawn at random. Made once per machine and recipe, in a few seconds, and shared by all test files.
  */
 
+import { messageText } from "../../../core/contract/chat.ts";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -66,7 +67,7 @@ export async function tinyModel(): Promise<string> {
 async function makeModel(folder: string): Promise<void> {
   const rows = ticTacToe.rows("train");
   const json = trainBpe(
-    rows.slice(0, 200).flatMap((row) => [...ticTacToe.prompt(row).map(({ content }) => content), answer(5)]),
+    rows.slice(0, 200).flatMap((row) => [...ticTacToe.prompt(row).map(messageText), answer(5)]),
     {
       vocabSize: 340,
       specialTokens: [

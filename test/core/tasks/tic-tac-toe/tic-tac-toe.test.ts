@@ -1,11 +1,12 @@
 import { expect, test } from "vitest";
-import type { Action, CallProblem, ParsedAssistant } from "../../../../core/tasks/task.ts";
+import type { Action } from "../../../../core/tasks/task.ts";
+import type { ParsedAssistant, ProblemCode } from "../../../../core/text/parse-assistant.ts";
 import { findTask } from "../../../../core/tasks/tasks.ts";
 import { failures } from "../../../../core/tasks/tic-tac-toe/answer.ts";
 import { drawBoard, markToMove, outcome, swapMarks } from "../../../../core/tasks/tic-tac-toe/board.ts";
 import { allBoards, reachableBoards, toBoard, toRow } from "../../../../core/tasks/tic-tac-toe/boards.ts";
 import { promptMessages } from "../../../../core/tasks/tic-tac-toe/prompt.ts";
-import { ticTacToe } from "../../../../core/tasks/tic-tac-toe/tic-tac-toe.ts";
+import { scoreMove, ticTacToe } from "../../../../core/tasks/tic-tac-toe/tic-tac-toe.ts";
 
 const board = "XX.OO....";
 const row = toRow(board);
@@ -15,7 +16,7 @@ function answer(parsed: Partial<ParsedAssistant>, stopReason: Action["stopReason
 }
 const call = (args: Record<string, unknown>, name = "choose_square") => ({ name, arguments: args });
 const choose = (square: unknown) => answer({ tool_calls: [call({ square })] });
-const problem = (...codes: CallProblem[]) => answer({ problems: codes.map((code) => ({ code, message: code })) });
+const problem = (...codes: ProblemCode[]) => answer({ problems: codes.map((code) => ({ code, message: code })) });
 
 test.each<[string, Action, number, string | undefined]>([
   ["a winning move", choose(3), 1, undefined],
@@ -43,7 +44,7 @@ test.each<[string, Action, number, string | undefined]>([
   ["cut after a call", { ...choose(3), stopReason: "length" }, -1, "truncated"],
   ["full context", answer({}, "context_full"), -1, "truncated"],
 ])("%s", (_, action, reward, failure) => {
-  const score = ticTacToe.score({ row, ...action });
+  const score = scoreMove(board, action);
   expect(score.reward).toBe(reward);
   expect(score.info.failure).toBe(failure);
   if (failure !== undefined) expect(Object.keys(failures)).toContain(failure);
@@ -52,7 +53,7 @@ test.each<[string, Action, number, string | undefined]>([
 test("the parts, weighted, make up the reward on every board and square", () => {
   for (const text of allBoards()) {
     for (let square = 1; square <= 9; square++) {
-      const { reward, parts } = ticTacToe.score({ row: toRow(text), ...choose(square) });
+      const { reward, parts } = scoreMove(text, choose(square));
       const sum = ticTacToe.rewardParts.reduce((total, { name, weight }) => total + weight * parts[name], 0);
       expect(sum).toBe(reward);
     }
@@ -60,8 +61,7 @@ test("the parts, weighted, make up the reward on every board and square", () => 
 });
 
 test("outcomes are absent where the question does not arise", () => {
-  const outcomes = (text: string, square: number) =>
-    ticTacToe.score({ row: toRow(text), ...choose(square) }).info.outcomes;
+  const outcomes = (text: string, square: number) => scoreMove(text, choose(square)).info.outcomes;
   expect(outcomes(board, 3)).toEqual({ legal: true, optimal: true, immediate_win: true });
   expect(outcomes(board, 1)).toEqual({ legal: false, optimal: false, immediate_win: false });
   expect(outcomes(".........", 5)).toEqual({ legal: true, optimal: true });
@@ -88,7 +88,6 @@ test("one prompt for training, evaluation and play; side O is shown with the mar
     expect(game.prompt(text)).toEqual(ticTacToe.prompt(toRow(seen)));
     expect(game.toMove(text)).toBe(markToMove(text) === "X" ? "x" : "o");
   }
-  expect(ticTacToe.start(row, 1).messages).toEqual(ticTacToe.prompt(row));
 });
 
 test("a game is played on the real board", () => {
@@ -99,9 +98,9 @@ test("a game is played on the real board", () => {
   expect(["XXXOO....", "OOOXX.X..", "XOXXOOOXX"].map((text) => game.result(text))).toEqual(["x", "o", "draw"]);
 });
 
-test("an episode takes one action", () => {
+test("an episode takes one action", async () => {
   const episode = ticTacToe.start(row, 1);
-  expect(episode.step(choose(3))).toMatchObject({ done: true, messages: [], score: { reward: 1 } });
+  expect(await episode.step(choose(3))).toMatchObject({ done: true, messages: [], score: { reward: 1 } });
   expect(() => episode.step(choose(3))).toThrow(/is over/);
 });
 

@@ -1,0 +1,40 @@
+/** Conversations and tools as OpenAI's API and Hugging Face's chat templates have them. */
+
+export interface FunctionCall {
+  name: string;
+  /** A JSON object, or its text as OpenAI's API sends it. */
+  arguments: Record<string, unknown> | string;
+}
+
+export interface ToolCallMessage {
+  id?: string;
+  type?: "function";
+  function: FunctionCall;
+}
+
+export interface ChatMessage {
+  role: string;
+  /** Text, or OpenAI's list of text parts; null or absent beside tool calls. */
+  content?: string | readonly { type: string; text?: string }[] | null;
+  /** What the model thought before it answered. */
+  reasoning_content?: string | null;
+  tool_calls?: readonly (ToolCallMessage | FunctionCall)[] | null;
+  tool_call_id?: string;
+  name?: string;
+}
+
+export interface ToolDefinition {
+  type: "function";
+  function: {
+    name: string;
+    description?: string;
+    /** JSON Schema of the arguments object. Absent: no arguments. */
+    parameters?: Record<string, unknown>;
+  };
+}
+
+/** What a message says; parts that are no text are left out. */
+export function messageText({ content }: Pick<ChatMessage, "content">): string {
+  if (content == null) return "";
+  return typeof content === "string" ? content : content.map(({ text = "" }) => text).join("");
+}
