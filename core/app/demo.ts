@@ -10,7 +10,7 @@ import { findRun, newRunName, runsFolder } from "../store/library.ts";
 import { findTask } from "../tasks/tasks.ts";
 import { checkpointFolder, newestIntactCheckpoint, readTrainerState } from "../train/checkpoints.ts";
 import { shortName } from "../train/model-ref.ts";
-import { peakMemory } from "../train/rl.ts";
+import { peakMemory } from "../train/loop.ts";
 import { RunFolder } from "../train/run-folder.ts";
 import type { TrainResult } from "../train/run.ts";
 import { writeDemoReport } from "./demo-report.ts";

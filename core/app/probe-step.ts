@@ -59,13 +59,12 @@ export async function probeStep(subject: ProbeSubject): Promise<StepProbe> {
   const limit = mean(requests.map(({ maxTokens }) => maxTokens));
   const answerTokens = expectedLength(samples, limit);
 
-  const groups = prompts.map(({ promptIds }, i) => ({
-    promptIds,
-    answers: samples
+  const rollouts = prompts.flatMap(({ promptIds }, i) =>
+    samples
       .filter(({ request, tokens }) => request === i && tokens.length > 0)
-      .map(({ tokens }) => ({ completionIds: tokens })),
-  }));
-  const batches = packMicroBatches(groups, config.micro_batch_tokens).map(({ batch }) => batch);
+      .map(({ tokens }) => [{ promptIds, ids: tokens, mask: new Uint8Array(tokens.length).fill(1) }]),
+  );
+  const batches = packMicroBatches(rollouts, config.micro_batch_tokens).map(({ batch }) => batch);
   let updating = await update(subject, batches);
   if (updating.seconds < quick) updating = await update(subject, batches);
   const secondsWith = (length: number) =>

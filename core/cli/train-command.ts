@@ -8,7 +8,7 @@ import type { RunPlan } from "../contract/cli-json.ts";
 import { textTable } from "../contract/text-table.ts";
 import { formatBytes, formatCount, formatSeconds, plural } from "../contract/units.ts";
 import { requireRun, runWord } from "../store/library.ts";
-import { peakMemory } from "../train/rl.ts";
+import { peakMemory } from "../train/loop.ts";
 import type { TrainResult } from "../train/run.ts";
 import { runs, wholeNumber, type Cli } from "./command.ts";
 import { addConfigFlags, flagOf, readConfig, readConfigFlags } from "./config-flags.ts";

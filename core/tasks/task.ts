@@ -29,6 +29,10 @@ export interface Action {
   text: string;
   parsed: ParsedAssistant;
   stopReason: StopReason;
+  /** Ids as they were drawn, where they are known. */
+  tokens?: Int32Array;
+  /** Natural logs at temperature 1, one per token. */
+  logprobs?: Float32Array;
 }
 
 export interface TaskRow {
@@ -127,6 +131,8 @@ export interface Task<Row extends TaskRow = TaskRow> {
   draw(row: Row): string;
   /** A whole game, for tasks whose rows are moments of one. */
   game?: Game;
+  /** Ends what the task has started (reward processes, sandboxes). */
+  close?(): Promise<void>;
 }
 
 /** The episode of a task in which one answer is all. */

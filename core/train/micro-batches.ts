@@ -1,87 +1,111 @@
-/** From groups of answers to packed batches: a prompt stands once, and its answers continue it. */
+/** From rows of tokens to packed batches: a prefix that rows share stands once, and the rows continue it. */
 
 import type { Batch } from "../engine/types.ts";
 
-/** What packing needs to know of one answer. */
-export interface PackedAnswer {
-  completionIds: Int32Array;
-}
-
-export interface AnswerGroup<Answer extends PackedAnswer> {
+/** One sequence for the model: a prefix without loss, and what follows it. */
+export interface TokenRow {
+  /** May be empty. Neighbours with this very array share its computation. */
   promptIds: Int32Array;
-  answers: readonly Answer[];
+  ids: Int32Array;
+  /** One per id: 1 where the token has a loss. */
+  mask: Uint8Array;
 }
 
-export interface MicroBatch<Answer extends PackedAnswer> {
+export interface MicroBatch<Row extends TokenRow> {
   batch: Batch;
-  /** The answers in it, with the place of each one's first token in `batch.tokens`. */
-  answers: { answer: Answer; offset: number }[];
+  /** The rows in it, with the place of each one's first id in `batch.tokens`. */
+  rows: { row: Row; offset: number }[];
 }
 
 /**
- * Packs groups into batches of at most `tokenBudget` tokens, in order. A group that does not fit into what is left
- * begins a new batch; one that does not fit at all is cut, and its prompt is repeated. A single answer that is longer
- * than the budget still gets a batch of its own.
+ * Packs bundles of rows (the turns of a trajectory, the two answers of a pair) into batches of at most `tokenBudget`
+ * tokens, in order. A bundle is never cut: one that is longer than the budget gets a batch of its own. Neighbouring
+ * bundles with the same prefix stay together if they fit into one batch; otherwise the prefix is repeated.
  */
-export function packMicroBatches<Answer extends PackedAnswer>(
-  groups: readonly AnswerGroup<Answer>[],
+export function packMicroBatches<Row extends TokenRow>(
+  bundles: readonly (readonly Row[])[],
   tokenBudget: number,
-): MicroBatch<Answer>[] {
-  const packs: AnswerGroup<Answer>[][] = [];
-  let pack: AnswerGroup<Answer>[] = [];
+): MicroBatch<Row>[] {
+  const packs: Row[][] = [];
+  let pack: Row[] = [];
   let used = 0;
   const close = () => {
     if (pack.length > 0) packs.push(pack);
     pack = [];
     used = 0;
   };
-  for (const { promptIds, answers } of groups) {
-    const whole = answers.reduce((sum, answer) => sum + answer.completionIds.length, promptIds.length);
-    if (answers.length === 0) continue;
-    if (used + whole > tokenBudget) close();
-    let part: Answer[] = [];
-    used += promptIds.length;
-    for (const answer of answers) {
-      if (used + answer.completionIds.length > tokenBudget && part.length > 0) {
-        pack.push({ promptIds, answers: part });
-        close();
-        part = [];
-        used = promptIds.length;
-      }
-      part.push(answer);
-      used += answer.completionIds.length;
+  const whole = bundles.filter((bundle) => bundle.length > 0);
+  for (const family of families(whole)) {
+    if (used + tokensOf(family.flat()) > tokenBudget) close();
+    for (const bundle of family) {
+      const cost = () => tokensOf(bundle, pack[pack.length - 1]?.promptIds);
+      if (used + cost() > tokenBudget) close();
+      used += cost();
+      pack.push(...bundle);
     }
-    pack.push({ promptIds, answers: part });
   }
   close();
   return packs.map(packBatch);
 }
 
-function packBatch<Answer extends PackedAnswer>(groups: readonly AnswerGroup<Answer>[]): MicroBatch<Answer> {
+/** Neighbouring bundles that begin with the same prefix. */
+function families<Row extends TokenRow>(bundles: readonly (readonly Row[])[]): (readonly Row[])[][] {
+  const found: (readonly Row[])[][] = [];
+  for (const bundle of bundles) {
+    const last = found[found.length - 1] as (readonly Row[])[] | undefined;
+    if (last !== undefined && last[0][0].promptIds === bundle[0].promptIds) last.push(bundle);
+    else found.push([bundle]);
+  }
+  return found;
+}
+
+/** Tokens that the rows add to a batch whose last prefix is `before`. */
+export function tokensOf(rows: readonly TokenRow[], before?: Int32Array): number {
+  let tokens = 0;
+  let prefix = before;
+  for (const { promptIds, ids } of rows) {
+    if (promptIds !== prefix) tokens += promptIds.length;
+    tokens += ids.length;
+    prefix = promptIds;
+  }
+  return tokens;
+}
+
+function packBatch<Row extends TokenRow>(rows: readonly Row[]): MicroBatch<Row> {
+  const total = tokensOf(rows);
+  const tokens = new Int32Array(total);
+  const mask = new Uint8Array(total);
   const segments: Batch["segments"] = [];
-  const parts: Int32Array[] = [];
-  const answers: MicroBatch<Answer>["answers"] = [];
+  const placed: MicroBatch<Row>["rows"] = [];
   let offset = 0;
-  const add = (ids: Int32Array, parent?: number) => {
-    segments.push(parent === undefined ? { length: ids.length } : { length: ids.length, parent });
-    parts.push(ids);
+  let prefix: Int32Array | undefined;
+  let parent: number | undefined;
+  const add = (ids: Int32Array, segment: Batch["segments"][number]) => {
+    tokens.set(ids, offset);
+    segments.push(segment);
     offset += ids.length;
   };
-  for (const { promptIds, answers: group } of groups) {
-    const parent = segments.length;
-    add(promptIds);
-    for (const answer of group) {
-      answers.push({ answer, offset });
-      add(answer.completionIds, parent);
+  for (const row of rows) {
+    if (row.promptIds !== prefix) {
+      prefix = row.promptIds;
+      parent = prefix.length === 0 ? undefined : segments.length;
+      if (prefix.length > 0) add(prefix, { length: prefix.length });
     }
+    placed.push({ row, offset });
+    mask.set(row.mask, offset);
+    add(row.ids, parent === undefined ? { length: row.ids.length } : { length: row.ids.length, parent });
   }
-  const tokens = new Int32Array(offset);
-  const mask = new Uint8Array(offset);
-  let at = 0;
-  for (const ids of parts) {
-    tokens.set(ids, at);
-    at += ids.length;
-  }
-  for (const { answer, offset: start } of answers) mask.fill(1, start, start + answer.completionIds.length);
-  return { batch: { tokens, segments, mask }, answers };
+  return { batch: { tokens, segments, mask }, rows: placed };
+}
+
+/** The row's part of what the engine gave for a batch. */
+export function sliceOf(packed: Float32Array, { ids }: TokenRow, offset: number): Float32Array {
+  return packed.slice(offset, offset + ids.length);
+}
+
+/** Gradients of the rows at their places in the batch. */
+export function spread({ batch, rows }: MicroBatch<TokenRow>, gradients: readonly Float64Array[]): Float32Array {
+  const packed = new Float32Array(batch.tokens.length);
+  rows.forEach(({ offset }, i) => packed.set(gradients[i], offset));
+  return packed;
 }

@@ -73,7 +73,7 @@ export class Recorder {
   }
 
   /** Keeps a batch that ended a run, also when rollouts are not kept. Returns its path. */
-  keepBatch(step: number, lines: readonly RolloutLine[]): string {
+  keepBatch(step: number, lines: readonly unknown[]): string {
     const path = join(this.folder.file("logs"), `nonfinite-step_${step}.jsonl`);
     writeFileAtomic(path, toJsonLines(lines));
     return path;

@@ -37,7 +37,7 @@ export function rolloutMetrics(groups: readonly RolloutGroup[], failureKinds: re
 
 function lengthMetrics(groups: readonly RolloutGroup[]): Metrics {
   const rollouts = groups.flatMap((group) => group.answers);
-  const lengths = rollouts.map(({ completionIds }) => completionIds.length);
+  const lengths = rollouts.map(({ ids }) => ids.length);
   const cut = rollouts.map(({ answer }) => isCut(answer.stopReason));
   const terminated = lengths.filter((_, i) => !cut[i]);
   const metrics: Metrics = {

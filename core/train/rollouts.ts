@@ -7,6 +7,7 @@ import type { RolloutLine } from "../contract/run.ts";
 import type { EnginePolicy, GroupPrompt, GroupSettings } from "../evaluate/policy.ts";
 import type { Answer } from "../evaluate/policy-types.ts";
 import type { Score, Task, TaskRow } from "../tasks/task.ts";
+import type { TokenRow } from "./micro-batches.ts";
 import type { PromptOrder } from "./prompt-order.ts";
 
 /** A row with its prompt as token ids. */
@@ -15,9 +16,8 @@ export interface TrainPrompt {
   promptIds: Int32Array;
 }
 
-export interface Rollout {
+export interface Rollout extends TokenRow {
   answer: Answer;
-  completionIds: Int32Array;
   score: Score;
   /** Log-probs of the answer's tokens under the policy that gave it, at the temperature of training. */
   old: Float32Array;
@@ -116,12 +116,20 @@ export async function sampleGroups(
     prompts.map(async ({ row, promptIds }, i) => ({
       row,
       promptIds,
-      answers: await Promise.all(groups[i].map((answer, j) => toRollout(task, row, answer, j, asked[i].seed))),
+      answers: await Promise.all(
+        groups[i].map((answer, j) => toRollout(task, { row, promptIds }, answer, j, asked[i].seed)),
+      ),
     })),
   );
 }
 
-async function toRollout(task: Task, row: TaskRow, answer: Answer, index: number, seed: number): Promise<Rollout> {
+async function toRollout(
+  task: Task,
+  { row, promptIds }: TrainPrompt,
+  answer: Answer,
+  index: number,
+  seed: number,
+): Promise<Rollout> {
   const { score } = await task.start(row, deriveSeed(seed, index)).step(answer);
   if (score === undefined) throw new Error(`task ${task.name} takes several turns`);
   if (!Number.isFinite(score.reward)) {
@@ -129,7 +137,8 @@ async function toRollout(task: Task, row: TaskRow, answer: Answer, index: number
       fix: "a reward must be a finite number: mend the task's score function",
     });
   }
-  return { answer, completionIds: answer.tokens, score, old: answer.logprobs, advantage: 0, trained: true };
+  const { tokens: ids, logprobs: old } = answer;
+  return { answer, promptIds, ids, mask: new Uint8Array(ids.length).fill(1), score, old, advantage: 0, trained: true };
 }
 
 /** Rollouts as they are kept in `rollouts/step_<N>.jsonl`. `readText` makes the prompts readable. */

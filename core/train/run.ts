@@ -29,7 +29,8 @@ import type { TrainListener } from "./events.ts";
 import { findModel, shortName, type ModelFiles } from "./model-ref.ts";
 import { chooseMicroBatchTokens, openReference, openTrainable } from "./open-trainable.ts";
 import { Recorder } from "./recorder.ts";
-import { trainRl } from "./rl.ts";
+import { trainLoop } from "./loop.ts";
+import { rlMethod } from "./rl.ts";
 import { RunFolder } from "./run-folder.ts";
 import { makeSchedule } from "./schedule.ts";
 
@@ -215,14 +216,20 @@ async function runToEnd(
     };
     const savedStep = resumeFrom?.pending === null ? resumeFrom.step : undefined;
     const recorder = new Recorder(folder, { config, listen, saveTensors }, savedStep);
-    const outcome = await trainRl({
+    const method = rlMethod({
       config,
-      totalSteps: prepared.totalSteps,
-      scheduleSteps: record.total_steps,
       policy,
       ...(reference !== undefined && { reference: reference.forward }),
       task,
       rows: rows.train,
+    });
+    const outcome = await trainLoop({
+      config,
+      method,
+      totalSteps: prepared.totalSteps,
+      scheduleSteps: record.total_steps,
+      best: { metric: "eval_reward", better: "higher" },
+      hasReference: config.beta > 0,
       recorder,
       evaluate: (step) => evaluateStep(prepared, folder, step, signal),
       ...(resumeFrom !== undefined && { resumeFrom }),

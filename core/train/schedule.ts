@@ -10,6 +10,7 @@
 
 import { schedules, type RunConfig } from "../contract/config.ts";
 import { HoneError } from "../contract/errors.ts";
+import type { OptimStepOptions } from "../engine/types.ts";
 import { clamp } from "./losses/numbers.ts";
 
 export interface Schedule {
@@ -55,4 +56,16 @@ export function learningRate({ name, base, min, warmupSteps, totalSteps }: Sched
     case "cosine":
       return min + 0.5 * (1 + Math.cos(Math.PI * progress)) * (base - min);
   }
+}
+
+/** AdamW's settings for one optimizer step at this rate. */
+export function optimizerOptions(config: RunConfig, lr: number): OptimStepOptions {
+  return {
+    lr,
+    betas: [config.adam_beta1, config.adam_beta2],
+    eps: config.adam_epsilon,
+    weightDecay: config.weight_decay,
+    maxGradNorm: config.max_grad_norm,
+    decayAll: config.decay_all,
+  };
 }

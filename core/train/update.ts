@@ -7,9 +7,9 @@ import { grpoLoss } from "./losses/grpo.ts";
 import { mean, sum } from "./losses/numbers.ts";
 import { count, mergeStats, policyMetrics, statMean, type Stats, type PolicyStat } from "./losses/stats.ts";
 import { stepNormalisers, type LossResult, type Normalisers, type PolicyRow } from "./losses/types.ts";
-import { packMicroBatches, type MicroBatch } from "./micro-batches.ts";
+import { packMicroBatches, sliceOf, spread, type MicroBatch } from "./micro-batches.ts";
 import type { Rollout, RolloutGroup } from "./rollouts.ts";
-import { learningRate, makeSchedule } from "./schedule.ts";
+import { learningRate, makeSchedule, optimizerOptions } from "./schedule.ts";
 
 type Config = RunConfig & { micro_batch_tokens: number };
 type Metrics = Record<string, number>;
@@ -35,19 +35,19 @@ export async function scoreAgain(
   if (!rescored && config.beta === 0) return { rescored, metrics: {} };
   const stats: Stats<"difference"> = {};
   let largest = 0;
-  for (const micro of packMicroBatches(trainedGroups(groups), config.micro_batch_tokens)) {
+  for (const micro of packMicroBatches(trainedRollouts(groups), config.micro_batch_tokens)) {
     if (config.beta > 0) {
       if (reference === undefined) throw new Error("beta is above 0, and no reference was given");
       const { logprobs } = await reference(micro.batch, { temperature });
-      for (const { answer, offset } of micro.answers) answer.reference = sliceOf(logprobs, answer, offset);
+      for (const { row, offset } of micro.rows) row.reference = sliceOf(logprobs, row, offset);
     }
     if (!rescored) continue;
     const plain = await model.forward(micro.batch, { temperature: 1 });
     const scaled = temperature === 1 ? plain : await model.forward(micro.batch, { temperature });
-    for (const { answer, offset } of micro.answers) {
-      const difference = addDifferences(stats, answer.answer.logprobs, sliceOf(plain.logprobs, answer, offset));
+    for (const { row, offset } of micro.rows) {
+      const difference = addDifferences(stats, row.answer.logprobs, sliceOf(plain.logprobs, row, offset));
       largest = Math.max(largest, difference);
-      answer.old = sliceOf(scaled.logprobs, answer, offset);
+      row.old = sliceOf(scaled.logprobs, row, offset);
     }
   }
   return { rescored, metrics: { ...differenceMetrics(stats, largest), ...(rescored && { "sampling/rescored": 1 }) } };
@@ -104,34 +104,22 @@ async function optimizerStep(
   lr: number,
   measureMismatch: boolean,
 ): Promise<OptimizerStep> {
-  const trained = trainedGroups(groups);
-  const rows = trained.flatMap(({ answers }) => answers).map((answer) => ({ mask: allTrained(answer) }));
-  const normalisers = stepNormalisers(rows, config.max_completion_length);
+  const trained = trainedRollouts(groups);
+  const normalisers = stepNormalisers(trained.flat(), config.max_completion_length);
   const parts: LossResult<PolicyStat>[] = [];
   const differences: Stats<"difference"> = {};
   let largest = 0;
   for (const micro of packMicroBatches(trained, config.micro_batch_tokens)) {
     const result = await model.forward(micro.batch, { grad: true, temperature: config.temperature });
     if (measureMismatch) {
-      for (const { answer, offset } of micro.answers) {
-        const difference = addDifferences(
-          differences,
-          answer.answer.logprobs,
-          sliceOf(result.logprobs, answer, offset),
-        );
+      for (const { row, offset } of micro.rows) {
+        const difference = addDifferences(differences, row.answer.logprobs, sliceOf(result.logprobs, row, offset));
         largest = Math.max(largest, difference);
       }
     }
     parts.push(await backward(model, config, micro, result, normalisers));
   }
-  const stepped = await model.optimStep({
-    lr,
-    betas: [config.adam_beta1, config.adam_beta2],
-    eps: config.adam_epsilon,
-    weightDecay: config.weight_decay,
-    maxGradNorm: config.max_grad_norm,
-    decayAll: config.decay_all,
-  });
+  const stepped = await model.optimStep(optimizerOptions(config, lr));
   return {
     lr,
     loss: sum(parts.map((part) => part.loss)),
@@ -150,30 +138,27 @@ async function backward(
   result: ForwardResult,
   normalisers: Normalisers,
 ): Promise<LossResult<PolicyStat>> {
-  const rows = micro.answers.map(({ answer, offset }): PolicyRow => ({
-    lp: sliceOf(result.logprobs, answer, offset),
-    old: answer.old,
-    ...(answer.reference !== undefined && { ref: answer.reference }),
-    entropy: sliceOf(result.entropy, answer, offset),
-    mask: allTrained(answer),
-    advantage: answer.advantage,
+  const rows = micro.rows.map(({ row, offset }): PolicyRow => ({
+    lp: sliceOf(result.logprobs, row, offset),
+    old: row.old,
+    ...(row.reference !== undefined && { ref: row.reference }),
+    entropy: sliceOf(result.entropy, row, offset),
+    mask: row.mask,
+    advantage: row.advantage,
   }));
   const loss = losses[config.method](rows, config, normalisers);
-  const spread = (gradients: Float64Array[]) => {
-    const packed = new Float32Array(micro.batch.tokens.length);
-    micro.answers.forEach(({ offset }, i) => packed.set(gradients[i], offset));
-    return packed;
-  };
-  await model.backward(spread(loss.dLogprobs), loss.dEntropy === undefined ? undefined : spread(loss.dEntropy));
+  await model.backward(
+    spread(micro, loss.dLogprobs),
+    loss.dEntropy === undefined ? undefined : spread(micro, loss.dEntropy),
+  );
   return loss;
 }
 
-/** Groups without the answers that are left out of the loss. */
-function trainedGroups(groups: readonly RolloutGroup[]): RolloutGroup[] {
-  return groups.map((group) => ({
-    ...group,
-    answers: group.answers.filter(({ trained, completionIds }) => trained && completionIds.length > 0),
-  }));
+/** Every answer that is in the loss, as a bundle of its own. */
+function trainedRollouts(groups: readonly RolloutGroup[]): Rollout[][] {
+  return groups.flatMap(({ answers }) =>
+    answers.filter(({ trained, ids }) => trained && ids.length > 0).map((rollout) => [rollout]),
+  );
 }
 
 /** Consecutive parts of nearly equal size. */
@@ -181,14 +166,6 @@ function cut<T>(items: readonly T[], parts: number): T[][] {
   return Array.from({ length: parts }, (_, i) =>
     items.slice(Math.floor((i * items.length) / parts), Math.floor(((i + 1) * items.length) / parts)),
   );
-}
-
-function allTrained({ completionIds }: Rollout): Uint8Array {
-  return new Uint8Array(completionIds.length).fill(1);
-}
-
-function sliceOf(packed: Float32Array, { completionIds }: Rollout, offset: number): Float32Array {
-  return packed.slice(offset, offset + completionIds.length);
 }
 
 /** Collects |a − b| of every token and returns the largest. */

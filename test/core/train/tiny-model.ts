@@ -90,17 +90,15 @@ async function makeModel(folder: string): Promise<void> {
   const end = tokenizer.eosId;
   if (end === null) throw new Error("the tiny tokenizer has no end");
   for (let lesson = 0; lesson < lessons; lesson++) {
-    const groups = Array.from({ length: lessonSize }, () => {
+    const bundles = Array.from({ length: lessonSize }, () => {
       const row = random.pick(rows);
       const text = answer(1 + random.integer(9));
-      const ids = [...tokenizer.encode(text, { allowSpecial: true }), end];
-      return {
-        promptIds: chat.renderPrompt(ticTacToe.prompt(row), ticTacToe.tools),
-        answers: [{ completionIds: Int32Array.from(ids) }],
-      };
+      const ids = Int32Array.from([...tokenizer.encode(text, { allowSpecial: true }), end]);
+      const promptIds = chat.renderPrompt(ticTacToe.prompt(row), ticTacToe.tools);
+      return [{ promptIds, ids, mask: new Uint8Array(ids.length).fill(1) }];
     });
-    const total = groups.reduce((sum, { answers }) => sum + answers[0].completionIds.length, 0);
-    for (const { batch } of packMicroBatches(groups, 1e6)) {
+    const total = bundles.reduce((sum, [{ ids }]) => sum + ids.length, 0);
+    for (const { batch } of packMicroBatches(bundles, 1e6)) {
       await model.forward(batch, { grad: true });
       await model.backward(Float32Array.from(batch.mask ?? [], (trained) => -trained / total));
     }

@@ -6,6 +6,7 @@
 import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { messageText } from "../../../core/contract/chat.ts";
 import type { RunConfigInput } from "../../../core/contract/config.ts";
 import type { MetricsRow } from "../../../core/contract/run.ts";
 import type { TrainEvent } from "../../../core/train/events.ts";
@@ -20,7 +21,7 @@ export const vocabSize = 12;
 export const toyChat: SavableChat = {
   stopIds: [endId],
   renderPrompt(messages) {
-    const board = messages.map(({ content }) => content).join("\n");
+    const board = messages.map(messageText).join("\n");
     const first = /^.*?\b([1-9])\b/s.exec(board.slice(board.indexOf("\n\n")));
     return Int32Array.from([first === null ? 11 : Number(first[1])]);
   },
