@@ -4,7 +4,7 @@
  */
 
 import type { Interval } from "../contract/eval.ts";
-import type { Random } from "../contract/random.ts";
+import { Random, type Seed } from "../contract/random.ts";
 
 /** A problem's share of a mean: the sum of its values, and their number. */
 export interface Cluster {
@@ -30,6 +30,11 @@ export function bootstrapMean(clusters: Cluster[], random: Random): Interval | u
   });
   means.sort();
   return { mean: clusterMean(counted), lo: quantile(means, 0.025), hi: quantile(means, 0.975) };
+}
+
+/** As `bootstrapMean`; the draws depend on the seed and the measure's name only. */
+export function seededInterval(clusters: Cluster[], seed: Seed, name: string): Interval | undefined {
+  return bootstrapMean(clusters, new Random(seed).split("bootstrap", name));
 }
 
 function clusterMean(clusters: Cluster[]): number {

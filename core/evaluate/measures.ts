@@ -2,8 +2,8 @@
 
 import type { EvalChange, EvalItem, Interval, Measures } from "../contract/eval.ts";
 import { HoneError } from "../contract/errors.ts";
-import { Random, type Seed } from "../contract/random.ts";
-import { bootstrapMean, clusterBy, oncePerCluster, type Cluster } from "./bootstrap.ts";
+import type { Seed } from "../contract/random.ts";
+import { clusterBy, oncePerCluster, seededInterval, type Cluster } from "./bootstrap.ts";
 
 const problemOf = (item: { problem: string }) => item.problem;
 
@@ -11,7 +11,7 @@ const problemOf = (item: { problem: string }) => item.problem;
 export function measure(items: readonly EvalItem[], failureKinds: readonly string[], seed: Seed): Measures {
   const interval = (name: string, value: (item: EvalItem) => number | undefined, perProblem = false) => {
     const clusters = clusterBy(items, problemOf, value);
-    return bootstrap(perProblem ? oncePerCluster(clusters) : clusters, seed, name);
+    return seededInterval(perProblem ? oncePerCluster(clusters) : clusters, seed, name);
   };
   const rate = (name: string) => interval(name, (item) => asNumber(item.outcomes[name])) ?? null;
   const lengths = items.map((item) => item.tokens.length);
@@ -41,7 +41,7 @@ export function symmetryAgreement(items: readonly EvalItem[], seed: Seed): Inter
     const choices = group.map((item) => item.problem_choice).filter((choice) => choice !== null);
     clusters.push({ sum: Math.max(0, ...tally(choices).values()) / group.length, count: 1 });
   }
-  return bootstrap(clusters, seed, "symmetry_agreement");
+  return seededInterval(clusters, seed, "symmetry_agreement");
 }
 
 /**
@@ -69,7 +69,7 @@ export function compare(
   }
   const change = (name: string, value: (item: EvalItem) => number | undefined, perProblem = false) => {
     const clusters = clusterBy(paired, problemOf, (pair) => difference(value(pair.after), value(pair.before)));
-    return bootstrap(perProblem ? oncePerCluster(clusters) : clusters, seed, `change ${name}`);
+    return seededInterval(perProblem ? oncePerCluster(clusters) : clusters, seed, `change ${name}`);
   };
   const rate = (name: string) => change(name, (item) => asNumber(item.outcomes[name])) ?? null;
   return {
@@ -87,10 +87,6 @@ interface Pair {
   problem: string;
   before: EvalItem;
   after: EvalItem;
-}
-
-function bootstrap(clusters: Cluster[], seed: Seed, name: string): Interval | undefined {
-  return bootstrapMean(clusters, new Random(seed).split("bootstrap", name));
 }
 
 function required(interval: Interval | undefined): Interval {

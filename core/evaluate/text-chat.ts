@@ -4,9 +4,10 @@ import { readFileSync, existsSync } from "node:fs";
 import { HoneError } from "../contract/errors.ts";
 import type { EngineStopReason } from "../engine/types.ts";
 import type { ChatMessage, ToolDefinition } from "../contract/chat.ts";
-import { openChat, type Chat as TextLayer } from "../text/chat.ts";
+import { openChat, type Chat as TextLayer, type LossMode } from "../text/chat.ts";
 import { openTokenizer, type OpenTokenizerOptions } from "../text/open-tokenizer.ts";
 import type { Chat } from "./policy.ts";
+import type { ScoredRow } from "./score-rows.ts";
 
 export interface TextChatOptions extends OpenTokenizerOptions {
   /** `chatml`, or a file with a Jinja template, instead of the model's own. */
@@ -51,6 +52,33 @@ export class TextChat implements Chat {
     const text = this.text.answerText(tokens);
     const thinkingOpen = this.decode(promptTokens.slice(-thinkTail)).trimEnd().endsWith("<think>");
     return { text, parsed: this.text.parse(text, tools, { stopReason, thinkingOpen }) };
+  }
+
+  /**
+   * A conversation as tokens, cut where the loss begins, up to the last token that is in it: `mask` is 1 for those. A
+   * first token has nothing before it and is never in a loss. `completionFrom`: the message at which a `completion` begins.
+   */
+  renderTrained(
+    messages: readonly ChatMessage[],
+    tools: readonly ToolDefinition[],
+    loss: LossMode,
+    completionFrom?: number,
+  ): ScoredRow {
+    const { ids, trained } = this.text.render({
+      messages,
+      tools,
+      loss,
+      ...(completionFrom !== undefined && { completionFrom }),
+      ...this.#options,
+    });
+    const first = trained.indexOf(true);
+    const begin = Math.max(1, first < 0 ? ids.length : first);
+    const end = trained.lastIndexOf(true) + 1;
+    return {
+      promptIds: Int32Array.from(ids.slice(0, begin)),
+      ids: Int32Array.from(ids.slice(begin, end)),
+      mask: Uint8Array.from(trained.slice(begin, end), Number),
+    };
   }
 
   decode(tokens: Int32Array): string {

@@ -1,0 +1,121 @@
+/** How often a model finds the better of two answers the more likely one. */
+
+import type { Interval } from "../contract/eval.ts";
+import { HoneError } from "../contract/errors.ts";
+import type { Seed } from "../contract/random.ts";
+import type { Model } from "../engine/types.ts";
+import type { Task, TaskRow } from "../tasks/task.ts";
+import { clusterBy, seededInterval } from "./bootstrap.ts";
+import { scoreRows, type Forward, type RowScore, type ScoredRow, type ScoreOptions } from "./score-rows.ts";
+import { canBeScored, type RowChat } from "./solution-loss.ts";
+
+export interface PreferenceAccuracy {
+  /** Share of pairs in which the chosen answer has the higher summed log-prob. Favours short answers. */
+  accuracy: Interval;
+  /** Against the reference, null without one: share of pairs with a margin above 0 (TRL: `rewards/accuracies`). */
+  reward_accuracy: Interval | null;
+  /** β · difference of the two log-ratios (TRL: `rewards/margins`). */
+  margin: Interval | null;
+  /** DPO's loss, ln 2 where policy and reference are the same. */
+  loss: Interval | null;
+  /** Mean summed log-probs. */
+  logps: { chosen: number; rejected: number };
+  pairs: number;
+  /** Pairs whose answers are equal or empty, or that are longer than the model can read. */
+  skipped: number;
+}
+
+export interface PreferenceOptions extends ScoreOptions {
+  seed: Seed;
+  /** The frozen model that the policy is compared with: the base, or the same model with the adapter off. */
+  reference?: Forward;
+  /** Default 0.1. */
+  beta?: number;
+  /** Default 0. */
+  labelSmoothing?: number;
+  /** Longest answer with its prompt. Default: what the model was made for. */
+  maxLength?: number;
+}
+
+export interface TokenPair {
+  chosen: ScoredRow;
+  rejected: ScoredRow;
+}
+
+/** Both answers of one row as tokens, on one shared prompt where the template renders it alike. */
+export function preferenceTokens(chat: RowChat, task: Task, row: TaskRow): TokenPair {
+  if (task.preference === undefined) throw noPreferences(task);
+  const prompt = task.prompt(row);
+  const tokens = (answer: ReturnType<NonNullable<Task["preference"]>>["chosen"]) =>
+    chat.renderTrained([...prompt, ...answer], task.tools, "completion", prompt.length);
+  const { chosen: better, rejected: worse } = task.preference(row);
+  const [chosen, rejected] = [tokens(better), tokens(worse)];
+  return sameIds(chosen.promptIds, rejected.promptIds)
+    ? { chosen, rejected: { ...rejected, promptIds: chosen.promptIds } }
+    : { chosen, rejected };
+}
+
+/** Throws `HoneError` `no-preferences` for a task without pairs, `no-rows` when no pair can be scored. */
+export async function preferenceAccuracy(
+  { model, chat }: { model: Model; chat: RowChat },
+  task: Task,
+  rows: readonly TaskRow[],
+  options: PreferenceOptions,
+): Promise<PreferenceAccuracy> {
+  const { seed, reference, beta = 0.1, labelSmoothing = 0, maxLength = model.info().contextLength } = options;
+  const all = rows.map((row) => ({ problem: task.problem(row), pair: preferenceTokens(chat, task, row) }));
+  const fit = all.filter(({ pair: { chosen, rejected } }) => {
+    return canBeScored(chosen, maxLength) && canBeScored(rejected, maxLength) && !sameIds(chosen.ids, rejected.ids);
+  });
+  const answers = fit.flatMap(({ pair }) => [pair.chosen, pair.rejected]);
+  const policy = await scoreRows((batch) => model.forward(batch), answers, options);
+  const frozen = reference === undefined ? undefined : await scoreRows(reference, answers, options);
+  const gap = (scores: readonly RowScore[], i: number) => scores[2 * i].logprob - scores[2 * i + 1].logprob;
+  const scored = fit.map(({ problem }, i) => ({
+    problem,
+    gap: gap(policy, i),
+    margin: frozen === undefined ? undefined : beta * (gap(policy, i) - gap(frozen, i)),
+  }));
+  const interval = (name: string, value: (one: (typeof scored)[number]) => number | undefined) =>
+    seededInterval(
+      clusterBy(scored, ({ problem }) => problem, value),
+      seed,
+      name,
+    );
+  const ofMargin = (name: string, value: (margin: number) => number) =>
+    interval(name, ({ margin }) => (margin === undefined ? undefined : value(margin))) ?? null;
+  const mean = (side: 0 | 1) => scored.reduce((total, _, i) => total + policy[2 * i + side].logprob, 0) / scored.length;
+  return {
+    accuracy: interval("preference_accuracy", (one) => Number(one.gap > 0)) ?? fail(task),
+    reward_accuracy: ofMargin("rewards/accuracies", (margin) => Number(margin > 0)),
+    margin: ofMargin("rewards/margins", (margin) => margin),
+    loss: ofMargin(
+      "eval_loss",
+      (margin) => (1 - labelSmoothing) * softplus(-margin) + labelSmoothing * softplus(margin),
+    ),
+    logps: { chosen: mean(0), rejected: mean(1) },
+    pairs: fit.length,
+    skipped: all.length - fit.length,
+  };
+}
+
+function sameIds(a: Int32Array, b: Int32Array): boolean {
+  return a.length === b.length && a.every((id, i) => id === b[i]);
+}
+
+/** log(1 + e^x) without overflow. */
+function softplus(x: number): number {
+  return Math.max(x, 0) + Math.log1p(Math.exp(-Math.abs(x)));
+}
+
+function noPreferences(task: Task): HoneError {
+  return new HoneError("no-preferences", `task ${task.name} has no pairs of a better and a worse answer`, {
+    fix: "measure its reward instead",
+  });
+}
+
+function fail(task: Task): never {
+  throw new HoneError("no-rows", `no pair of task ${task.name} can be scored`, {
+    fix: "its answers are equal or empty, or longer than the model can read",
+  });
+}
