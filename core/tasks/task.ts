@@ -9,6 +9,7 @@
 import type { ChatMessage, ToolDefinition } from "../contract/chat.ts";
 import type { FailureGroup, Split } from "../contract/eval.ts";
 import type { Random, Seed } from "../contract/random.ts";
+import type { RewardPart } from "../contract/reward.ts";
 import type { ParsedAssistant } from "../text/parse-assistant.ts";
 
 /** Why generation ended; one list for every sample and turn. */
@@ -37,13 +38,6 @@ export interface Action {
 
 export interface TaskRow {
   id: string;
-}
-
-/** One named part of the reward. The reward is the sum of weight × value over all parts. */
-export interface RewardPart {
-  name: string;
-  weight: number;
-  description: string;
 }
 
 export interface Score {
