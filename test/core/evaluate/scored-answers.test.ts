@@ -64,10 +64,12 @@ test("rows that do not fit are skipped and counted; when none is left that is an
   const long: Task = {
     ...numberTask,
     solution: (row) => [{ role: "assistant", content: row.id === "row-1" ? "123456" : "1" }],
-  } as Task;
+  };
   expect(await solutionLoss(source, long, rows, { seed: 1, maxLength: 5 })).toMatchObject({ rows: 3, skipped: 1 });
   await expect(solutionLoss(source, long, rows, { seed: 1, maxLength: 2 })).rejects.toMatchObject({ code: "no-rows" });
-  const { solution: _, preference: __, ...without } = numberTask;
+  const without: Task = { ...numberTask };
+  delete without.solution;
+  delete without.preference;
   await expect(solutionLoss(source, without, rows, { seed: 1 })).rejects.toMatchObject({ code: "no-solutions" });
   await expect(preferenceAccuracy(source, without, rows, { seed: 1 })).rejects.toMatchObject({
     code: "no-preferences",
@@ -114,7 +116,7 @@ test("equal answers are skipped", async () => {
       const answer = [{ role: "assistant", content: "1" }];
       return { chosen: answer, rejected: row.id === "row-1" ? answer : [{ role: "assistant", content: "2" }] };
     },
-  } as Task;
+  };
   expect(await preferenceAccuracy({ model: table(), chat: digitChat }, equal, rows, { seed: 1 })).toMatchObject({
     pairs: 3,
     skipped: 1,
@@ -140,7 +142,7 @@ test("with a real engine and template the solution's tokens are exactly what the
         const board = toBoard(ticTacToe.parseRow(row));
         return { chosen: call(optimalSquares(board)[0]), rejected: [{ role: "assistant", content: "I pass." }] };
       },
-    } as Task;
+    };
     const some = ticTacToe.rows("validation").slice(0, 16);
     const { promptIds, ids } = solutionTokens(chat, task, some[0]);
     expect(promptIds).toEqual(chat.renderPrompt(task.prompt(some[0]), task.tools));
