@@ -1,10 +1,11 @@
 /** The built-in tasks. A new one is added here. */
 
 import { HoneError } from "../contract/errors.ts";
+import { businessProcess } from "./business-process/business-process.ts";
 import type { Task } from "./task.ts";
 import { ticTacToe } from "./tic-tac-toe/tic-tac-toe.ts";
 
-export const tasks: readonly Task[] = [ticTacToe];
+export const tasks: readonly Task[] = [businessProcess, ticTacToe];
 
 /** Throws `HoneError` `unknown-task` with the known names. */
 export function findTask(name: string): Task {
