@@ -94,6 +94,8 @@ export interface Task<Row extends TaskRow = TaskRow> {
   title: string;
   description: string;
   tools: ToolDefinition[];
+  /** The tools of one row, where rows have tools of their own; `tools` is empty then. Ask `toolsOf`. */
+  toolsFor?(row: Row): ToolDefinition[];
   /** The tool that every answer must call; absent when the model may choose. */
   toolChoice?: string;
   /** Several calls in one turn are allowed. Default false: then none of them counts. */
@@ -127,6 +129,17 @@ export interface Task<Row extends TaskRow = TaskRow> {
   game?: Game;
   /** Ends what the task has started (reward processes, sandboxes). */
   close?(): Promise<void>;
+}
+
+/** What the model may call on this row. */
+export function toolsOf<Row extends TaskRow>(task: Pick<Task<Row>, "tools" | "toolsFor">, row: Row): ToolDefinition[] {
+  return task.toolsFor?.(row) ?? task.tools;
+}
+
+/** Reward and parts from the values of some parts; a part that is not named is worth 0. */
+export function weigh(rewardParts: readonly RewardPart[], values: Readonly<Record<string, number>>) {
+  const parts = Object.fromEntries(rewardParts.map(({ name }) => [name, values[name] ?? 0]));
+  return { reward: rewardParts.reduce((sum, { name, weight }) => sum + weight * parts[name], 0), parts };
 }
 
 /** The episode of a task in which one answer is all. */
