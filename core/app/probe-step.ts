@@ -7,7 +7,7 @@ import type { Task, TaskRow } from "../tasks/task.ts";
 import { mean, sum } from "../train/losses/numbers.ts";
 import { packMicroBatches } from "../train/micro-batches.ts";
 import { PromptOrder } from "../train/prompt-order.ts";
-import { choosePrompts, groupPrompts, PromptCache, samplingOf } from "../train/rollouts.ts";
+import { choosePrompts, episodeJobs, PromptCache, samplingOf } from "../train/rollouts.ts";
 
 export interface StepProbe {
   /** Tokens of a prompt, on average. */
@@ -49,7 +49,7 @@ export async function probeStep(subject: ProbeSubject): Promise<StepProbe> {
   const cache = new PromptCache(policy, task);
   const { prompts } = choosePrompts(order, rows, cache, config.prompts_per_step, maxLength);
   const promptTokens = mean(prompts.map(({ promptIds }) => promptIds.length));
-  const asked = groupPrompts(task, config, 0, prompts, maxLength);
+  const asked = episodeJobs(config, 0, prompts).map((job) => ({ ...job, messages: [], tools: task.tools }));
   const requests = policy.requests(asked, config.num_generations, samplingOf(config));
   const answers = requests.length * config.num_generations;
 

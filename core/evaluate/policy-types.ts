@@ -4,10 +4,14 @@ import type { ChatMessage, ToolDefinition } from "../contract/chat.ts";
 import type { Action } from "../tasks/task.ts";
 
 export interface PolicyItem {
-  messages: ChatMessage[];
-  tools: ToolDefinition[];
+  messages: readonly ChatMessage[];
+  tools: readonly ToolDefinition[];
   /** The tool that the answer must call, when the task forces one. */
   toolChoice?: string;
+  /** Several calls in one answer count, each on its own merits. Default false: then none of them does. */
+  parallelCalls?: boolean;
+  /** The messages as token ids, where they have been rendered before. */
+  promptTokens?: Int32Array;
   /** 0 … 2^31 − 1. An item's answer depends on it, not on what else is in the batch. */
   seed: number;
 }
@@ -17,6 +21,11 @@ export interface PolicySettings {
   temperature: number;
   /** New tokens. */
   maxTokens: number;
+  /** Prompt and new tokens together. Default: as many as the model was made for. */
+  maxLength?: number;
+  topP?: number;
+  topK?: number;
+  minP?: number;
   signal?: AbortSignal;
 }
 
@@ -27,11 +36,18 @@ export interface Answer extends Action {
   tokens: Int32Array;
   /** Natural logs at temperature 1, one per token. */
   logprobs: Float32Array;
+  /** Tokens among them that were thinking. Absent when nothing is known of it. */
+  thinkingTokens?: number;
 }
 
 export interface Policy {
-  /** Answers in the order of the items. */
+  /** Answers in the order of the items. Throws `prompt-too-long` when a prompt leaves no room for an answer. */
   answer(items: PolicyItem[], settings: PolicySettings): Promise<Answer[]>;
+  /**
+   * `n` answers to one prompt, each there as soon as it ends; answer i depends on the item's seed and i only. A policy
+   * without it is asked for one answer at a time.
+   */
+  answerGroup?(item: PolicyItem, n: number, settings: PolicySettings): Promise<Answer>[];
 }
 
 /** An answer's generated part as it is stored. */

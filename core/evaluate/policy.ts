@@ -6,6 +6,13 @@ import type { ChatMessage, ToolDefinition } from "../contract/chat.ts";
 import type { ParsedAssistant } from "../text/parse-assistant.ts";
 import type { Answer, Policy, PolicyItem, PolicySettings } from "./policy-types.ts";
 
+/** How an answer is read. */
+export interface ReadOptions {
+  stopReason: EngineStopReason;
+  /** Several calls in one answer count. */
+  parallel: boolean;
+}
+
 /** What a policy needs of a model's text layer. */
 export interface Chat {
   /** Ids of the rendered messages, up to where the assistant's answer begins. */
@@ -15,28 +22,12 @@ export interface Chat {
     promptTokens: Int32Array,
     tokens: Int32Array,
     tools: readonly ToolDefinition[],
-    stopReason: EngineStopReason,
-  ): { text: string; parsed: ParsedAssistant };
+    options: ReadOptions,
+  ): { text: string; parsed: ParsedAssistant; thinkingTokens?: number };
   /** Ids as text, control tokens included. */
   decode(tokens: Int32Array): string;
   /** Ids that end the assistant's turn. */
   readonly stopIds: readonly number[];
-}
-
-/** How a group of answers to one prompt is sampled. Truncation other than by temperature is the caller's to justify. */
-export interface GroupSettings extends Omit<PolicySettings, "maxTokens"> {
-  topP?: number;
-  topK?: number;
-  minP?: number;
-}
-
-export interface GroupPrompt {
-  promptTokens: Int32Array;
-  tools: readonly ToolDefinition[];
-  /** 0 … 2^31 − 1. Answer i of the group depends on it and i only. */
-  seed: number;
-  /** New tokens. */
-  maxTokens: number;
 }
 
 export class EnginePolicy implements Policy {
@@ -50,52 +41,57 @@ export class EnginePolicy implements Policy {
     this.#contextLength = model.info().contextLength;
   }
 
+  /** Throws `prompt-too-long` with both numbers, `CancelledError` when the signal came. */
   async answer(items: PolicyItem[], settings: PolicySettings): Promise<Answer[]> {
-    const prompts = items.map(({ messages, tools, toolChoice, seed }) => ({
-      promptTokens: this.chat.renderPrompt(messages, tools, toolChoice),
-      tools,
-      seed,
-      maxTokens: settings.maxTokens,
-    }));
-    const groups = await this.answerGroups(prompts, 1, settings);
-    return groups.map(([answer]) => answer);
+    return Promise.all(this.#sample(items, 1, settings).map(([answer]) => answer));
   }
 
-  /**
-   * `n` answers to each prompt, which share its prefill, in the order of the prompts. Throws `prompt-too-long` with
-   * both numbers when a prompt leaves no room for an answer, `CancelledError` when the signal came.
-   */
-  async answerGroups(prompts: readonly GroupPrompt[], n: number, settings: GroupSettings): Promise<Answer[][]> {
+  answerGroup(item: PolicyItem, n: number, settings: PolicySettings): Promise<Answer>[] {
+    return this.#sample([item], n, settings)[0];
+  }
+
+  /** What the engine is asked for: `n` samples of each prompt, which share its prefill. Throws `prompt-too-long`. */
+  requests(items: readonly PolicyItem[], n: number, settings: PolicySettings): SampleRequest[] {
+    return items.map((item) => this.#request(item, n, settings));
+  }
+
+  /** One call of the engine; an answer is there as soon as the engine has ended it. */
+  #sample(items: readonly PolicyItem[], n: number, settings: PolicySettings): Promise<Answer>[][] {
     const { signal } = settings;
     signal?.throwIfAborted();
-    const requests = this.requests(prompts, n, settings);
-    const samples = await this.model.sample(requests, signal === undefined ? {} : { signal });
-    if (samples.some(({ stopReason }) => stopReason === "cancelled")) throw new CancelledError();
-    const groups: Answer[][] = prompts.map(() => []);
-    for (const sample of samples) {
-      groups[sample.request].push(this.#toAnswer(sample, prompts[sample.request]));
-    }
-    return groups;
+    const requests = this.requests(items, n, settings);
+    const answers = items.map(() => Array.from({ length: n }, () => Promise.withResolvers<Answer>()));
+    const onSample = (sample: Sample) => {
+      const { resolve, reject } = answers[sample.request][sample.index];
+      try {
+        resolve(this.#toAnswer(sample, items[sample.request], requests[sample.request], settings));
+      } catch (error) {
+        reject(error);
+      }
+    };
+    this.model.sample(requests, signal === undefined ? {} : { signal }).then(
+      (samples) => samples.forEach(onSample),
+      (error: unknown) => answers.flat().forEach(({ reject }) => reject(error)),
+    );
+    return answers.map((group) => group.map(({ promise }) => promise));
   }
 
-  /** What the engine is asked for: `n` samples of each prompt. Throws `prompt-too-long`. */
-  requests(prompts: readonly GroupPrompt[], n: number, settings: GroupSettings): SampleRequest[] {
-    return prompts.map((prompt) => this.#request(prompt, n, settings));
-  }
-
-  #request({ promptTokens: prompt, seed, maxTokens }: GroupPrompt, n: number, settings: GroupSettings): SampleRequest {
-    if (prompt.length >= this.#contextLength) {
+  #request(item: PolicyItem, n: number, settings: PolicySettings): SampleRequest {
+    const prompt = item.promptTokens ?? this.chat.renderPrompt(item.messages, item.tools, item.toolChoice);
+    const longest = this.#longest(settings);
+    if (prompt.length >= longest) {
       throw new HoneError(
         "prompt-too-long",
-        `a prompt has ${prompt.length} tokens, and the model was made for ${this.#contextLength} with the answer`,
+        `a prompt has ${prompt.length} tokens, and prompt and answer together may have ${longest}`,
+        { fix: "shorten it, raise max_length, or use a model with a longer context" },
       );
     }
     return {
       prompt,
       n,
-      maxTokens,
+      maxTokens: Math.min(settings.maxTokens, longest - prompt.length),
       temperature: settings.temperature,
-      seed,
+      seed: item.seed,
       stopIds: [...this.chat.stopIds],
       ...(settings.topP !== undefined && { topP: settings.topP }),
       ...(settings.topK !== undefined && { topK: settings.topK }),
@@ -103,13 +99,28 @@ export class EnginePolicy implements Policy {
     };
   }
 
-  #toAnswer({ tokens, logprobs, stopReason }: Sample, { promptTokens, tools }: GroupPrompt): Answer {
+  #longest({ maxLength = Infinity }: PolicySettings): number {
+    return Math.min(maxLength, this.#contextLength);
+  }
+
+  #toAnswer(
+    sample: Sample,
+    item: PolicyItem,
+    { prompt, maxTokens = 0 }: SampleRequest,
+    settings: PolicySettings,
+  ): Answer {
+    if (sample.stopReason === "cancelled") throw new CancelledError();
+    // The engine was asked for no more than there is room for, so it calls both ends `length`.
+    const full = sample.stopReason === "length" && maxTokens < settings.maxTokens;
+    const stopReason = full ? "context_full" : sample.stopReason;
+    const { tokens, logprobs } = sample;
+    const read = { stopReason, parallel: item.parallelCalls === true };
     return {
-      promptTokens,
+      promptTokens: prompt,
       tokens,
       logprobs,
       stopReason,
-      ...this.chat.readAnswer(promptTokens, tokens, tools, stopReason),
+      ...this.chat.readAnswer(prompt, tokens, item.tools, read),
     };
   }
 }

@@ -2,11 +2,11 @@
 
 import { readFileSync, existsSync } from "node:fs";
 import { HoneError } from "../contract/errors.ts";
-import type { EngineStopReason } from "../engine/types.ts";
 import type { ChatMessage, ToolDefinition } from "../contract/chat.ts";
+import { thinkClose, thinkOpen } from "../text/markers.ts";
 import { openChat, type Chat as TextLayer, type LossMode } from "../text/chat.ts";
 import { openTokenizer, type OpenTokenizerOptions } from "../text/open-tokenizer.ts";
-import type { Chat } from "./policy.ts";
+import type { Chat, ReadOptions } from "./policy.ts";
 import type { ScoredRow } from "./score-rows.ts";
 
 export interface TextChatOptions extends OpenTokenizerOptions {
@@ -47,11 +47,35 @@ export class TextChat implements Chat {
     promptTokens: Int32Array,
     tokens: Int32Array,
     tools: readonly ToolDefinition[],
-    stopReason: EngineStopReason,
+    { stopReason, parallel }: ReadOptions,
   ) {
     const text = this.text.answerText(tokens);
-    const thinkingOpen = this.decode(promptTokens.slice(-thinkTail)).trimEnd().endsWith("<think>");
-    return { text, parsed: this.text.parse(text, tools, { stopReason, thinkingOpen }) };
+    const thinkingOpen = this.decode(promptTokens.slice(-thinkTail)).trimEnd().endsWith(thinkOpen);
+    const parsed = this.text.parse(text, tools, { stopReason, thinkingOpen, parallel });
+    const thinks = parsed.reasoning !== "" || this.text.hasThinkingSwitch;
+    return { text, parsed, ...(thinks && { thinkingTokens: this.#thinkingTokens(tokens, parsed.reasoning) }) };
+  }
+
+  /** Tokens up to the end of the last thought, tags included, without what was said before the first. */
+  #thinkingTokens(tokens: Int32Array, reasoning: string): number {
+    if (reasoning === "") return 0;
+    const all = this.decode(tokens);
+    const open = all.indexOf(thinkOpen);
+    const close = all.lastIndexOf(thinkClose);
+    const begin = open < 0 || all.slice(0, open).includes(thinkClose) ? 0 : this.#tokensUntil(tokens, open);
+    const end = close < 0 || all.lastIndexOf(thinkOpen) > close ? tokens.length : this.#tokensUntil(tokens, close + 1);
+    return Math.max(0, end - begin);
+  }
+
+  /** The fewest first tokens whose text is at least so long. */
+  #tokensUntil(tokens: Int32Array, length: number): number {
+    let [low, high] = [0, tokens.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.decode(tokens.slice(0, middle)).length >= length) high = middle;
+      else low = middle + 1;
+    }
+    return low;
   }
 
   /**

@@ -38,7 +38,7 @@ export function rlMethod({ config, policy, reference, task, rows }: RlRun): Meth
       listen({ type: "phase", phase: "sampling", step });
       const order = new PromptOrder(rows.length, config.seed, state.data_cursor);
       const { prompts, tooLong } = choosePrompts(order, rows, cache, config.prompts_per_step, maxLength);
-      const groups = await sampleGroups(policy, task, config, step, prompts, maxLength, signal);
+      const groups = await sampleGroups(policy, task, config, step, prompts, signal);
       setAdvantages(groups, config);
       clock.lap("rollout");
       if (config.log_completions) recorder.rollouts(step, linesOf(step, groups));
@@ -81,6 +81,6 @@ function setAdvantages(groups: readonly RolloutGroup[], config: ReadyConfig): vo
   );
   rollouts.forEach(({ rollout }, i) => {
     rollout.advantage = advantages[i];
-    rollout.trained = !(config.mask_truncated_completions && isCut(rollout.answer.stopReason));
+    rollout.trained = !(config.truncated_completions === "mask" && isCut(rollout.answer.stopReason));
   });
 }

@@ -4,8 +4,9 @@ import { HoneError } from "../contract/errors.ts";
 import { deriveSeed } from "../contract/random.ts";
 import type { RunConfig } from "../contract/config.ts";
 import type { RolloutLine } from "../contract/run.ts";
-import type { EnginePolicy, GroupPrompt, GroupSettings } from "../evaluate/policy.ts";
-import type { Answer } from "../evaluate/policy-types.ts";
+import { runEpisodes, type EpisodeJob } from "../evaluate/episodes.ts";
+import type { EnginePolicy } from "../evaluate/policy.ts";
+import type { Answer, PolicySettings } from "../evaluate/policy-types.ts";
 import type { Score, Task, TaskRow } from "../tasks/task.ts";
 import type { TokenRow } from "./micro-batches.ts";
 import type { PromptOrder } from "./prompt-order.ts";
@@ -80,63 +81,47 @@ export function choosePrompts(
   return { prompts, tooLong };
 }
 
-/** What is asked for each prompt of a step. */
-export function groupPrompts(
-  task: Task,
-  config: RunConfig,
-  step: number,
-  prompts: readonly TrainPrompt[],
-  maxLength: number,
-): GroupPrompt[] {
-  return prompts.map(({ promptIds }, i) => ({
+/** What is asked for each prompt of a step. The draws depend on the run's seed, the step and the place in it, on nothing else. */
+export function episodeJobs(config: RunConfig, step: number, prompts: readonly TrainPrompt[]): EpisodeJob[] {
+  return prompts.map(({ row, promptIds }, i) => ({
+    row,
     promptTokens: promptIds,
-    tools: task.tools,
     seed: deriveSeed(config.seed, "rollout", step, i),
-    maxTokens: Math.min(config.max_completion_length, maxLength - promptIds.length),
+    n: config.num_generations,
   }));
 }
 
-export function samplingOf({ temperature, top_p, top_k, min_p }: RunConfig): GroupSettings {
-  return { temperature, topP: top_p, topK: top_k, minP: min_p };
+export function samplingOf(config: RunConfig): PolicySettings {
+  return {
+    temperature: config.temperature,
+    topP: config.top_p,
+    topK: config.top_k,
+    minP: config.min_p,
+    maxTokens: config.max_completion_length,
+    maxLength: config.max_length,
+  };
 }
 
-/** Samples and scores every prompt's group. The draws depend on the run's seed, the step and the place in it, on nothing else. */
+/** Plays and scores every prompt's group. */
 export async function sampleGroups(
   policy: EnginePolicy,
   task: Task,
   config: RunConfig,
   step: number,
   prompts: readonly TrainPrompt[],
-  maxLength: number,
   signal: AbortSignal,
 ): Promise<RolloutGroup[]> {
-  const asked = groupPrompts(task, config, step, prompts, maxLength);
-  const groups = await policy.answerGroups(asked, config.num_generations, { ...samplingOf(config), signal });
-  return Promise.all(
-    prompts.map(async ({ row, promptIds }, i) => ({
-      row,
-      promptIds,
-      answers: await Promise.all(
-        groups[i].map((answer, j) => toRollout(task, { row, promptIds }, answer, j, asked[i].seed)),
-      ),
-    })),
-  );
+  const jobs = episodeJobs(config, step, prompts);
+  const groups = await runEpisodes(policy, task, jobs, { ...samplingOf(config), signal });
+  return groups.map((trajectories, i) => ({
+    ...prompts[i],
+    answers: trajectories.flatMap(({ turns: [answer], score }) =>
+      score === undefined ? [] : [toRollout(prompts[i], answer, score)],
+    ),
+  }));
 }
 
-async function toRollout(
-  task: Task,
-  { row, promptIds }: TrainPrompt,
-  answer: Answer,
-  index: number,
-  seed: number,
-): Promise<Rollout> {
-  const { score } = await task.start(row, deriveSeed(seed, index)).step(answer);
-  if (score === undefined) throw new Error(`task ${task.name} takes several turns`);
-  if (!Number.isFinite(score.reward)) {
-    throw new HoneError("bad-reward", `the reward of answer ${index} to row ${row.id} is ${score.reward}`, {
-      fix: "a reward must be a finite number: mend the task's score function",
-    });
-  }
+function toRollout({ promptIds }: TrainPrompt, answer: Answer, score: Score): Rollout {
   const { tokens: ids, logprobs: old } = answer;
   return { answer, promptIds, ids, mask: new Uint8Array(ids.length).fill(1), score, old, advantage: 0, trained: true };
 }

@@ -25,7 +25,7 @@ export const toyChat: SavableChat = {
     const first = /^.*?\b([1-9])\b/s.exec(board.slice(board.indexOf("\n\n")));
     return Int32Array.from([first === null ? 11 : Number(first[1])]);
   },
-  readAnswer(_prompt, tokens, _tools, stopReason) {
+  readAnswer(_prompt, tokens, _tools, { stopReason }) {
     const text = [...tokens].join(" ");
     const square = tokens[0];
     if (tokens.length === 2 && stopReason === "eos" && square >= 1 && square <= 9) {
