@@ -7,7 +7,9 @@ import {
   optionGroups,
   optionMeta,
   optionNames,
+  rlMethods,
   runConfigSchema,
+  type Method,
   type OptionName,
   type RunConfigInput,
 } from "../contract/config.ts";
@@ -55,13 +57,23 @@ export function addConfigFlags(command: Command, except: readonly OptionName[] =
       const usual = defaults[name];
       const choices = kind.type === "choice" ? ` (${kind.values.join(", ")})` : "";
       const note = usual === undefined || usual === null ? "" : ` [${String(usual)}]`;
-      command.addOption(new Option(`${flagOf(name)} ${placeholder[kind.type]}`, `${meta.help}${choices}${note}`));
+      const users = meta.methods === undefined ? "" : `${userNames(meta.methods)}: `;
+      command.addOption(
+        new Option(`${flagOf(name)} ${placeholder[kind.type]}`, `${users}${meta.help}${choices}${note}`),
+      );
     }
   }
   for (const name of knownNames()) {
     if ((optionNames as string[]).includes(name)) continue;
     command.addOption(new Option(`${flagOf(name)} <value>`).hideHelp());
   }
+}
+
+/** The methods that use an option, in few words. */
+function userNames(methods: readonly Method[]): string {
+  const all = rlMethods.every((name) => methods.includes(name));
+  const others = methods.filter((name) => !all || !(rlMethods as readonly string[]).includes(name));
+  return [...(all ? ["RL"] : []), ...others.map((name) => name.toUpperCase())].join(", ");
 }
 
 /** Options that the user gave as flags, typed as the schema wants them; nothing is checked yet. */
@@ -105,7 +117,7 @@ function fromText(text: string, kind: Kind | undefined): unknown {
 export function readConfig(flags: Record<string, unknown>): RunConfigInput {
   const file = flags["config"];
   const fromFile = typeof file === "string" ? parseConfigInput(readJsonFile(file), file) : {};
-  return { ...fromFile, ...parseConfigInput(readConfigFlags(flags), "command line") };
+  return parseConfigInput(readConfigFlags(flags), "command line", fromFile);
 }
 
 export function readJsonFile(path: string): unknown {

@@ -134,7 +134,7 @@ const checks: Record<AlarmName, Check> = {
     if (cut === undefined || cut.now < 0.1 || cut.now - cut.extreme < 0.15) return undefined;
     return {
       message: `${percent(cut.now)} of the answers are cut by the token limit, up from ${percent(cut.extreme)}`,
-      action: "raise max_completion_length, or set mask_truncated_completions",
+      action: "raise max_completion_length, or set truncated_completions mask",
     };
   },
 

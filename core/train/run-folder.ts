@@ -2,7 +2,7 @@
 
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
-import type { RunConfig } from "../contract/config.ts";
+import { usedOptions, type RunConfig } from "../contract/config.ts";
 import { HoneError } from "../contract/errors.ts";
 import { parseConfigInput, recordKey, resolveConfig } from "../contract/resolve-config.ts";
 import {
@@ -178,5 +178,5 @@ export class RunFolder {
 }
 
 function configText(config: RunConfig, record: RunRecord): string {
-  return JSON.stringify({ ...config, [recordKey]: record }, null, 2) + "\n";
+  return JSON.stringify({ ...usedOptions(config), [recordKey]: record }, null, 2) + "\n";
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { optionMeta, optionNames, runConfigSchema } from "../../../core/contract/config.ts";
+import { methods, optionMeta, optionNames, runConfigSchema, usedOptions } from "../../../core/contract/config.ts";
 import { nearest } from "../../../core/contract/nearest.ts";
 import { parseConfigInput, resolveConfig } from "../../../core/contract/resolve-config.ts";
 
@@ -30,6 +30,69 @@ describe("defaults", () => {
       epsilon_high: 0.28,
       loss_type: "token_mean",
     });
+  });
+
+  test.each([
+    [{ method: "sft" }, { learning_rate: 2e-4, lr_scheduler_type: "cosine", num_train_epochs: 3, weight_decay: 0 }],
+    [
+      { method: "sft", finetuning_type: "full" },
+      { learning_rate: 2e-5, weight_decay: 0.01, batch_size: 8 },
+    ],
+    [{ method: "sft", learning_rate: 1e-3 }, { min_lr: 1e-4 }],
+    [{ method: "sft", lr_scheduler_type: "constant" }, { min_lr: 0 }],
+    [{ method: "dpo" }, { learning_rate: 5e-6, beta: 0.1, num_train_epochs: 1, lr_scheduler_type: "constant" }],
+    [
+      { method: "dpo", finetuning_type: "full" },
+      { learning_rate: 5e-7, label_smoothing: 0 },
+    ],
+    [{ method: "ppo" }, { learning_rate: 2e-5, critic_learning_rate: 1e-4, beta: 0.001, epsilon: 0.2 }],
+    [{ method: "ppo" }, { epsilon_high: 0.2, dual_clip: 3, cliprange_value: 0.5, vf_coef: 0.5, gamma: 1, lam: 0.95 }],
+    [
+      { method: "ppo", finetuning_type: "full" },
+      { learning_rate: 1e-6, critic_learning_rate: 1e-5 },
+    ],
+    [
+      { method: "ppo", num_generations: 1 },
+      { num_generations: 1, critic_warmup_steps: 20 },
+    ],
+    [
+      { method: "sft", max_steps: 30 },
+      { max_steps: 30, num_train_epochs: null },
+    ],
+    [
+      { method: "sft", max_length: 256 },
+      { max_length: 256, max_completion_length: 128 },
+    ],
+  ])("%j gives %j", (input, expected) => expect(resolve(input)).toMatchObject(expected));
+
+  test("what a preset measured for one method is not taken for another", () => {
+    expect(resolve({ model: "starter", method: "sft" })).toMatchObject({
+      finetuning_type: "full",
+      max_steps: null,
+      prompts_per_step: 8,
+    });
+  });
+
+  test("a run that goes on from another one has the presets of its model", () => {
+    const origin = { model: "starter", defaults: {} };
+    expect(resolveConfig({ ...base, model: "my-run" }, origin)).toMatchObject({
+      model: "my-run",
+      prompts_per_step: 32,
+    });
+    const adapter = { model: "starter", defaults: { finetuning_type: "lora", lora_r: 4 } } as const;
+    expect(resolveConfig({ ...base, model: "my-run" }, adapter)).toMatchObject({ finetuning_type: "lora", lora_r: 4 });
+  });
+
+  test("config.json holds the options that are used, and nothing else", () => {
+    const used = usedOptions(resolve({ method: "sft", finetuning_type: "full" }));
+    expect(Object.keys(used)).toEqual(expect.arrayContaining(["model", "task", "batch_size", "loss_mask"]));
+    for (const name of ["num_generations", "beta", "gamma", "lora_r"]) expect(used).not.toHaveProperty(name);
+    for (const method of methods) {
+      for (const finetuning_type of ["full", "lora"]) {
+        const resolved = resolve({ method, finetuning_type, max_steps: 3 });
+        expect(resolveConfig(parseConfigInput(usedOptions(resolved), "config.json"))).toEqual(resolved);
+      }
+    }
   });
 
   test("the starter on tic-tac-toe has its own preset, and what the user gives wins", () => {
@@ -65,6 +128,18 @@ describe("names of other tools", () => {
     [{ use_peft: false }, { finetuning_type: "full" }],
     [{ num_train_epochs: 2 }, { num_train_epochs: 2, max_steps: null }],
     [{ per_device_train_batch_size: 8, gradient_accumulation_steps: 4 }, { prompts_per_step: 8 }],
+    [{ method: "sft", per_device_train_batch_size: 8, gradient_accumulation_steps: 4 }, { batch_size: 32 }],
+    [{ method: "dpo", per_device_train_batch_size: 2, loss_type: "sigmoid" }, { batch_size: 2 }],
+    [{ method: "grpo", kl_coef: 0.02 }, { beta: 0.02 }],
+    [
+      { method: "ppo", cliprange: 0.1, gae_lambda: 0.9 },
+      { epsilon: 0.1, epsilon_high: 0.1, lam: 0.9 },
+    ],
+    [{ mask_truncated_completions: true }, { truncated_completions: "mask" }],
+    [{ method: "sft", completion_only_loss: true, assistant_only_loss: false }, { loss_mask: "completion" }],
+    [{ method: "sft", assistant_only_loss: false, completion_only_loss: false }, { loss_mask: "all_tokens" }],
+    [{ method: "sft", assistant_only_loss: true }, { loss_mask: "assistant_all" }],
+    [{ reward_funcs: ["my.ts"] }, { reward: "my.ts" }],
     [{ per_device_train_batch_size: 64, num_mini_batches: 1, num_generations: 4 }, { prompts_per_step: 16 }],
   ])("%j", (input, expected) => {
     expect(resolve(input)).toMatchObject(expected);
@@ -98,10 +173,21 @@ describe("names of other tools", () => {
   });
 });
 
+test("a flag wins over a file, and the two together say what a batch is", () => {
+  const file = parseConfigInput({ method: "sft", task: "rows.jsonl", batch_size: 4 }, "file.json");
+  expect(
+    parseConfigInput({ dataset_name: "other.jsonl", per_device_train_batch_size: 2 }, "command line", file),
+  ).toEqual({
+    method: "sft",
+    task: "other.jsonl",
+    batch_size: 2,
+  });
+});
+
 describe("refused, by name and with a way out", () => {
   test.each([
     [{ learning_rat: 1 }, /no option "learning_rat"/, /"learning_rate"/],
-    [{ kl_coef: 0.1 }, /no option "kl_coef"/, /.*/],
+    [{ role_device: "cuda" }, /no option "role_device"/, /.*/],
     [{ num_generation: 4 }, /no option "num_generation"/, /"num_generations"/],
     [{ lr_scheduler_type: "cosinus" }, /lr_scheduler_type/, /.*/],
     [{ learning_rate: "fast" }, /learning_rate/, /.*/],
@@ -117,6 +203,24 @@ describe("refused, by name and with a way out", () => {
     [{ per_device_train_batch_size: 8, prompts_per_step: 8 }, /same as prompts_per_step/, /.*/],
     [{ gradient_accumulation_steps: 8 }, /needs per_device_train_batch_size/, /.*/],
     [{ min_lr: 1e-6 }, /min_lr has no effect/, /.*/],
+    [{ max_prompt_length: 512 }, /prompts are never cut/, /max_length/],
+    [{ method: "sft", num_generations: 4 }, /num_generations has no effect with method sft/, /gspo, grpo, ppo/],
+    [{ method: "sft", beta: 0.1 }, /beta has no effect with method sft/, /dpo/],
+    [{ method: "dpo", loss_mask: "all_tokens" }, /loss_mask has no effect with method dpo/, /sft/],
+    [{ method: "dpo", lora_dropout: 0.1 }, /lora_dropout has no effect with method dpo/, /.*/],
+    [{ method: "dpo", beta: 0 }, /no gradient/, /0\.1/],
+    [{ method: "dpo", loss_type: "ipo" }, /loss_type/, /.*/],
+    [{ method: "dpo", label_smoothing: 0.5 }, /label_smoothing/, /.*/],
+    [{ gamma: 0.9 }, /gamma has no effect with method gspo/, /ppo/],
+    [{ method: "ppo", advantage_estimator: "rloo" }, /advantage_estimator has no effect with method ppo/, /.*/],
+    [{ method: "grpo", batch_size: 4 }, /batch_size has no effect with method grpo/, /sft, dpo/],
+    [{ truncation_penalty: 2 }, /truncation_penalty has no effect/, /penalise/],
+    [{ dynamic_sampling_max: 5 }, /dynamic_sampling_max has no effect/, /dynamic_sampling/],
+    [{ early_stopping_patience: 2, eval_steps: 0 }, /early_stopping_patience/, /eval_steps/],
+    [{ method: "sft", per_device_train_batch_size: 4, batch_size: 8 }, /same as batch_size/, /.*/],
+    [{ method: "sft", completion_only_loss: true, loss_mask: "all_tokens" }, /contradict/, /loss_mask/],
+    [{ method: "sft", assistant_only_loss: "yes" }, /true or false/, /loss_mask/],
+    [{ cliprange: 0.1, epsilon: 0.2 }, /contradict/, /epsilon/],
     [{ scale_rewards: "max" }, /scale_rewards cannot be/, /group/],
     [{ epsilon: NaN }, /epsilon/, /.*/],
   ])("%j", (input, message, fix) => {
