@@ -93,6 +93,8 @@ export interface Task<Row extends TaskRow = TaskRow> {
   name: string;
   title: string;
   description: string;
+  /** What a row is, in one word for reports (tic-tac-toe: `board`). Default `row`. */
+  rowName?: string;
   tools: ToolDefinition[];
   /** The tools of one row, where rows have tools of their own; `tools` is empty then. Ask `toolsOf`. */
   toolsFor?(row: Row): ToolDefinition[];
@@ -120,6 +122,8 @@ export interface Task<Row extends TaskRow = TaskRow> {
   start(row: Row, seed: Seed): Episode;
   /** A right answer to the prompt (all messages up to the end, tool results included), for SFT. */
   solution?(row: Row): ChatMessage[];
+  /** What SFT learns from this row when that is not `solution` as the answer to `prompt`. It takes `solution`'s place. */
+  example?(row: Row): Example;
   /** A better and a worse answer to the prompt, for DPO. */
   preference?(row: Row): { chosen: ChatMessage[]; rejected: ChatMessage[] };
   /** Mean rewards of known players on these rows: the lines to hold a model's score against. */
@@ -130,6 +134,14 @@ export interface Task<Row extends TaskRow = TaskRow> {
   /** Ends what the task has started (reward processes, sandboxes). */
   close?(): Promise<void>;
 }
+
+/**
+ * A row to imitate that is no prompt with one answer. What of it is trained unless the user says otherwise (`loss_mask`):
+ * - a conversation, in which the model speaks more than once: every turn of the assistant (`assistant_all`);
+ * - plain text: every token, and the end of the text;
+ * - token ids, as they are: those whose `loss_mask` is 1.
+ */
+export type Example = { messages: ChatMessage[] } | { text: string } | { tokens: number[]; loss_mask: number[] };
 
 /** What the model may call on this row. */
 export function toolsOf<Row extends TaskRow>(task: Pick<Task<Row>, "tools" | "toolsFor">, row: Row): ToolDefinition[] {
