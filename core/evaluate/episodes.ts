@@ -15,7 +15,7 @@ import { setMaxListeners } from "node:events";
 import type { ChatMessage } from "../contract/chat.ts";
 import { CancelledError, errorKind, HoneError } from "../contract/errors.ts";
 import { deriveSeed } from "../contract/random.ts";
-import { EnvironmentError, type Score, type StopReason, type Task, type TaskRow } from "../tasks/task.ts";
+import { EnvironmentError, toolsOf, type Score, type StopReason, type Task, type TaskRow } from "../tasks/task.ts";
 import { isCut } from "./measures.ts";
 import type { Answer, Policy, PolicyItem, PolicySettings } from "./policy-types.ts";
 
@@ -65,7 +65,7 @@ export type Trajectory = Played &
 
 /**
  * Trajectories by job and sample. Throws `HoneError` with row, sample and turn when the task or its reward fails
- * (`task-failed` or the error's own code, `bad-reward`), `prompt-too-long` when a row's prompt is, `CancelledError`.
+ * (`task-failed`, `bad-reward`, or the error's own code), `prompt-too-long` when a row's prompt is, `CancelledError`.
  */
 export async function runEpisodes(
   policy: Policy,
@@ -109,7 +109,7 @@ function startJob(policy: Policy, task: Task, job: EpisodeJob, settings: Episode
   try {
     prompt = task.prompt(job.row);
     const { promptTokens } = job;
-    const item = { ...itemOf(task, prompt, job.seed), ...(promptTokens !== undefined && { promptTokens }) };
+    const item = { ...itemOf(task, job.row, prompt, job.seed), ...(promptTokens !== undefined && { promptTokens }) };
     answers =
       policy.answerGroup?.(item, job.n, settings) ??
       Array.from({ length: job.n }, (_, index) =>
@@ -125,10 +125,10 @@ function startJob(policy: Policy, task: Task, job: EpisodeJob, settings: Episode
   });
 }
 
-function itemOf(task: Task, messages: readonly ChatMessage[], seed: number): PolicyItem {
+function itemOf(task: Task, row: TaskRow, messages: readonly ChatMessage[], seed: number): PolicyItem {
   return {
     messages,
-    tools: task.tools,
+    tools: toolsOf(task, row),
     ...(task.toolChoice !== undefined && { toolChoice: task.toolChoice }),
     parallelCalls: task.parallelCalls === true,
     seed,
@@ -210,7 +210,7 @@ class RunningEpisode {
       if (answer.stopReason === "context_full") return end("context_full");
       if (this.#turns.length >= maxTurns) return end("max_turns");
       try {
-        const item = itemOf(this.#task, this.#messages, deriveSeed(seed, "turn", index, this.#turns.length));
+        const item = itemOf(this.#task, row, this.#messages, deriveSeed(seed, "turn", index, this.#turns.length));
         answer = await answerOne(this.#policy, item, this.#settings);
       } catch (error) {
         if (error instanceof HoneError && error.code === "prompt-too-long") return end("context_full");
@@ -234,7 +234,9 @@ class RunningEpisode {
   }
 
   #checkReward({ reward }: Score): void {
-    if (!Number.isFinite(reward)) throw this.#failure(`the reward is ${reward}, which is not a finite number`);
+    if (Number.isFinite(reward)) return;
+    const message = `the reward is ${reward}, which is not a finite number`;
+    throw this.#failure(message, new HoneError("bad-reward", message));
   }
 
   #failure(message: string, cause?: unknown): TaskFailure {

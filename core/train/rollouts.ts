@@ -7,7 +7,7 @@ import type { RolloutLine } from "../contract/run.ts";
 import { runEpisodes, type EpisodeJob } from "../evaluate/episodes.ts";
 import type { EnginePolicy } from "../evaluate/policy.ts";
 import type { Answer, PolicySettings } from "../evaluate/policy-types.ts";
-import type { Score, Task, TaskRow } from "../tasks/task.ts";
+import { toolsOf, type Score, type Task, type TaskRow } from "../tasks/task.ts";
 import type { TokenRow } from "./micro-batches.ts";
 import type { PromptOrder } from "./prompt-order.ts";
 
@@ -42,7 +42,7 @@ export class PromptCache {
   readonly #known = new Map<string, Int32Array>();
 
   constructor(policy: EnginePolicy, task: Task) {
-    this.#render = (row) => policy.chat.renderPrompt(task.prompt(row), task.tools, task.toolChoice);
+    this.#render = (row) => policy.chat.renderPrompt(task.prompt(row), toolsOf(task, row), task.toolChoice);
   }
 
   get(row: TaskRow): TrainPrompt {
