@@ -12,6 +12,7 @@ export const runFiles = {
   evaluations: "eval",
   logs: "logs",
   events: "logs/events.jsonl",
+  reference: "reference.jsonl",
   droppedMetrics: "logs/dropped-metrics.jsonl",
 } as const;
 
@@ -82,7 +83,7 @@ export type CheckpointLine = z.infer<typeof checkpointLineSchema>;
 /** `trainer_state.json` of a checkpoint: everything that is not a tensor and is needed to go on exactly. */
 export const trainerStateSchema = z.object({
   version: z.literal(1),
-  /** Rollout batches done. */
+  /** Batches done: of rollouts, rows or pairs. */
   step: z.number().int().min(0),
   /** Optimizer steps done. */
   global_step: z.number().int().min(0),
@@ -95,13 +96,15 @@ export const trainerStateSchema = z.object({
   /** Where in the shuffled training rows the next step begins. */
   data_cursor: z.object({ epoch: z.number().int().min(0), index: z.number().int().min(0), seed: z.number().int() }),
   nonfinite_in_a_row: z.number().int().min(0),
-  /** `highest`: the highest value of the metric so far, which need not be that of the best checkpoint. */
+  /** Evaluations since the last one that was better than all before. */
+  evaluations_without_better: z.number().int().min(0).default(0),
+  /** `highest`: the best value of the metric so far, which need not be that of the best checkpoint. */
   best: z.object({ step: z.number().int(), metric: z.string(), value: z.number(), highest: z.number() }).nullable(),
   /** Every draw comes from the seed, the step and the prompt, so this is the whole state of the random numbers. */
   rng: z.object({ seed: z.number().int() }),
   /** Metrics of the last step when its evaluation is still to be done, which completes them. */
   pending: metricsRowSchema.nullable(),
-  has_critic: z.literal(false),
+  has_critic: z.boolean(),
   has_reference: z.boolean(),
 });
 export type TrainerState = z.infer<typeof trainerStateSchema>;

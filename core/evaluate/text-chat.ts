@@ -105,6 +105,14 @@ export class TextChat implements Chat {
     };
   }
 
+  /** Plain text as tokens, with what the tokenizer puts around it, and the end of a text after it. */
+  textIds(text: string): Int32Array {
+    const { tokenizer } = this.text;
+    const ids = tokenizer.encode(text, { allowSpecial: false, addSpecial: true });
+    const { eosId } = tokenizer;
+    return Int32Array.from(eosId === null || ids.at(-1) === eosId ? ids : [...ids, eosId]);
+  }
+
   decode(tokens: Int32Array): string {
     return this.text.tokenizer.decode(tokens, { continues: true });
   }

@@ -3,7 +3,7 @@
 import type { MetricsRow } from "../contract/run.ts";
 import type { Alarm } from "./alarms.ts";
 
-export type TrainPhase = "loading" | "evaluating" | "sampling" | "updating" | "saving";
+export type TrainPhase = "loading" | "preparing" | "evaluating" | "sampling" | "updating" | "saving";
 
 export type TrainEvent =
   | { type: "phase"; phase: TrainPhase; step: number }

@@ -5,7 +5,7 @@
  *     L = mean over pairs of − (1 − s)·log σ(z) − s·log σ(−z)          s: label smoothing, 0 ≤ s < 0.5
  *     ∂L/∂z = ( − (1 − s)·σ(−z) + s·σ(z) ) / P;   ∂z/∂lp = ±β·m
  *
- * A pair is one object, so no batching can take it apart. `ref` comes from frozen weights.
+ * A pair is one object, so no batching can take it apart.
  *
  * Source: Rafailov et al. 2023; label smoothing from Mitchell 2023 (conservative DPO).
  */
@@ -16,7 +16,8 @@ import type { Floats } from "./types.ts";
 
 export interface DpoAnswer {
   lp: Floats;
-  ref: Floats;
+  /** Σ m·ref: the answer's log-prob under frozen weights. */
+  ref: number;
   mask: Uint8Array;
 }
 
@@ -49,8 +50,10 @@ export function dpoLoss(
 ): DpoResult {
   const result: DpoResult = { loss: 0, dChosen: [], dRejected: [], stats: {} };
   for (const { chosen, rejected } of batch) {
-    const rewardChosen = beta * (maskedSum(chosen.lp, chosen.mask) - maskedSum(chosen.ref, chosen.mask));
-    const rewardRejected = beta * (maskedSum(rejected.lp, rejected.mask) - maskedSum(rejected.ref, rejected.mask));
+    const logpChosen = maskedSum(chosen.lp, chosen.mask);
+    const logpRejected = maskedSum(rejected.lp, rejected.mask);
+    const rewardChosen = beta * (logpChosen - chosen.ref);
+    const rewardRejected = beta * (logpRejected - rejected.ref);
     const z = rewardChosen - rewardRejected;
     result.loss += ((1 - s) * softplus(-z) + s * softplus(z)) / pairs;
     const slope = (beta * (-(1 - s) * sigmoid(-z) + s * sigmoid(z))) / pairs;
@@ -60,13 +63,13 @@ export function dpoLoss(
     count(result.stats, "rewards/rejected", rewardRejected);
     count(result.stats, "rewards/margins", z);
     count(result.stats, "rewards/accuracies", Number(z > 0));
-    count(result.stats, "logps/chosen", maskedSum(chosen.lp, chosen.mask));
-    count(result.stats, "logps/rejected", maskedSum(rejected.lp, rejected.mask));
+    count(result.stats, "logps/chosen", logpChosen);
+    count(result.stats, "logps/rejected", logpRejected);
   }
   return result;
 }
 
-function maskedSum(values: Floats, mask: Uint8Array): number {
+export function maskedSum(values: Floats, mask: Uint8Array): number {
   let total = 0;
   for (let t = 0; t < mask.length; t++) if (mask[t] !== 0) total += values[t];
   return total;

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import type { AdvantageOptions } from "../../../../core/train/advantages.ts";
 import { groupAdvantages } from "../../../../core/train/advantages.ts";
-import { dpoLoss } from "../../../../core/train/losses/dpo.ts";
+import { dpoLoss, maskedSum } from "../../../../core/train/losses/dpo.ts";
 import { gae } from "../../../../core/train/losses/gae.ts";
 import { grpoLoss } from "../../../../core/train/losses/grpo.ts";
 import { gspoLoss } from "../../../../core/train/losses/gspo.ts";
@@ -60,7 +60,7 @@ test.each(ofKind("sft"))("%s", (_, { inputs, outputs }) => {
 test.each(ofKind("dpo"))("%s", (_, { params, inputs, outputs }) => {
   const answer = (side: string, i: number) => ({
     lp: floats(inputs[`${side}_logprobs`][i]),
-    ref: floats(inputs[`ref_${side}_logprobs`][i]),
+    ref: maskedSum(floats(inputs[`ref_${side}_logprobs`][i]), mask(inputs[`${side}_mask`][i])),
     mask: mask(inputs[`${side}_mask`][i]),
   });
   const pairs = inputs["chosen_logprobs"].map((__, i) => ({

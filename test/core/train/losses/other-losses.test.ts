@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { Random } from "../../../../core/contract/random.ts";
-import { dpoLoss, type DpoPair } from "../../../../core/train/losses/dpo.ts";
+import { dpoLoss, maskedSum, type DpoPair } from "../../../../core/train/losses/dpo.ts";
 import { gae, whiten } from "../../../../core/train/losses/gae.ts";
 import { sftLoss } from "../../../../core/train/losses/sft.ts";
 import { mergeStats, statMean } from "../../../../core/train/losses/stats.ts";
@@ -13,7 +13,8 @@ const values = (n: number) => Float64Array.from({ length: n }, () => 2 * random.
 function makePairs(count: number): DpoPair[] {
   const answer = () => {
     const n = 1 + random.integer(6);
-    return { lp: values(n), ref: values(n), mask: Uint8Array.from({ length: n }, (_, t) => Number(t !== 1)) };
+    const mask = Uint8Array.from({ length: n }, (_, t) => Number(t !== 1));
+    return { lp: values(n), ref: maskedSum(values(n), mask), mask };
   };
   return Array.from({ length: count }, () => ({ chosen: answer(), rejected: answer() }));
 }
@@ -36,8 +37,8 @@ test("SFT: 1 × 8 = 8 × 1 = 2 × 4, with ragged rows", () => {
 
 test("DPO starts at ln 2 with margin 0, smoothed or not", () => {
   const pairs = makePairs(3).map(({ chosen, rejected }) => ({
-    chosen: { ...chosen, ref: chosen.lp },
-    rejected: { ...rejected, ref: rejected.lp },
+    chosen: { ...chosen, ref: maskedSum(chosen.lp, chosen.mask) },
+    rejected: { ...rejected, ref: maskedSum(rejected.lp, rejected.mask) },
   }));
   for (const label_smoothing of [0, 0.1]) {
     const { loss, stats } = dpoLoss(pairs, { beta: 0.1, label_smoothing }, { pairs: 3 });
@@ -73,8 +74,8 @@ test("DPO: any order and any odd micro-batches give the same loss, gradients and
 
 test("DPO is finite for hopeless and for certain pairs", () => {
   const pair = (lp: number): DpoPair => ({
-    chosen: { lp: Float64Array.of(lp), ref: Float64Array.of(0), mask: Uint8Array.of(1) },
-    rejected: { lp: Float64Array.of(0), ref: Float64Array.of(0), mask: Uint8Array.of(1) },
+    chosen: { lp: Float64Array.of(lp), ref: 0, mask: Uint8Array.of(1) },
+    rejected: { lp: Float64Array.of(0), ref: 0, mask: Uint8Array.of(1) },
   });
   const evaluate = (lp: number) => dpoLoss([pair(lp)], { beta: 1, label_smoothing: 0 }, { pairs: 1 });
   expect(evaluate(-5000)).toMatchObject({ loss: 5000, dChosen: [Float64Array.of(-1)] });

@@ -1,0 +1,74 @@
+/**
+ * What the frozen starting model thinks of the answers that DPO compares. A fresh LoRA adapter's base is that model:
+ * switch the adapter off. Otherwise its log-probs of all answers are taken once, before training, and kept in the run
+ * folder, because weights that move are no reference.
+ */
+
+import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
+import { z } from "zod";
+import { HoneError } from "../contract/errors.ts";
+import type { Model } from "../engine/types.ts";
+import { scoreRows, type RowScore, type ScoredRow, type ScoreOptions } from "../evaluate/score-rows.ts";
+import { writeFileAtomic } from "../files/atomic.ts";
+import { readRows } from "../files/json.ts";
+import { toJsonLines } from "../files/jsonl.ts";
+
+/** Log-probs of rows under the reference, in their order. */
+export type PairReference = (rows: readonly ScoredRow[]) => Promise<RowScore[]>;
+
+/** A line of `reference.jsonl`: an answer by the hash of its tokens, and its log-prob as a float64. */
+const lineSchema = z.object({ tokens: z.string(), logprob: z.number(), trained: z.number().int() });
+
+/** The base of a fresh adapter. */
+export function adapterOff(model: Model, options: ScoreOptions): PairReference {
+  return (rows) => scoreRows((batch) => model.withoutLora(() => model.forward(batch)), rows, options);
+}
+
+/** Scores each different row once with a model at its start, and writes the file whole or not at all. */
+export async function writeReference(
+  path: string,
+  model: Model,
+  rows: readonly ScoredRow[],
+  options: ScoreOptions,
+): Promise<void> {
+  const different = new Map(rows.map((row) => [keyOf(row), row]));
+  const scores = await scoreRows((batch) => model.forward(batch), [...different.values()], options);
+  const lines = [...different.keys()].map((tokens, i) => ({
+    tokens,
+    logprob: scores[i].logprob,
+    trained: scores[i].tokens,
+  }));
+  writeFileAtomic(path, toJsonLines(lines));
+}
+
+export function hasReference(path: string): boolean {
+  return existsSync(path);
+}
+
+/** What `writeReference` left. A row that is not in it is refused: the data have changed (`other-data`). */
+export function readReference(path: string): PairReference {
+  const known = new Map(readRows(path, lineSchema).map((line) => [line.tokens, line]));
+  return async (rows) =>
+    rows.map((row) => {
+      const found = known.get(keyOf(row));
+      if (found === undefined) {
+        throw new HoneError(
+          "other-data",
+          `${path} lacks an answer of the data: they have changed since the run began`,
+          {
+            fix: "put the first data back, or begin a new run",
+          },
+        );
+      }
+      return { logprob: found.logprob, tokens: found.trained };
+    });
+}
+
+function keyOf({ promptIds, ids, mask }: ScoredRow): string {
+  const hash = createHash("sha256");
+  for (const part of [promptIds, ids, mask]) {
+    hash.update(Buffer.from(part.buffer, part.byteOffset, part.byteLength)).update("|");
+  }
+  return hash.digest("hex").slice(0, 32);
+}
