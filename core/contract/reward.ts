@@ -14,7 +14,7 @@ export interface RewardPart {
   description: string;
 }
 
-const messageSchema: z.ZodType<ChatMessage> = z.looseObject({ role: z.string() }) as unknown as z.ZodType<ChatMessage>;
+const messageSchema: z.ZodType<ChatMessage> = z.looseObject({ role: z.string() });
 
 /** One answer of a model, with everything that it can be judged by. */
 export const rewardSampleSchema = z.object({
@@ -58,4 +58,239 @@ export interface RewardResult {
   parts: Record<string, number>;
   /** What a reward adds for people: console lines, a judge's words. */
   info?: Record<string, unknown>;
+}
+
+/** What judges cost so far. `cached`: answers that were known already, which cost nothing. */
+export const rewardUsageSchema = z.object({
+  calls: z.number().int(),
+  cached: z.number().int(),
+  prompt_tokens: z.number().int(),
+  completion_tokens: z.number().int(),
+});
+export type RewardUsage = z.infer<typeof rewardUsageSchema>;
+
+/** What a program or script may answer for a sample: a number, or named parts. */
+export const rewardAnswerSchema = z.union([
+  z.number(),
+  z.strictObject({
+    /** The reward of the sample. Absent: the weighted sum of the parts. */
+    total: z.number().optional(),
+    /** A part that was named before and is left out counts 0. */
+    parts: z.record(z.string().min(1), z.number()).default({}),
+    info: z.record(z.string(), z.unknown()).optional(),
+  }),
+]);
+export type RewardAnswer = z.infer<typeof rewardAnswerSchema>;
+
+/** One line to a reward program, on its stdin or as the body of a POST. */
+export const rewardRequestSchema = z.object({ id: z.number().int(), sample: rewardSampleSchema });
+export type RewardRequest = z.infer<typeof rewardRequestSchema>;
+
+/** One line back: `reward` or `parts` (or both: then `reward` is the total), or `error` when this sample cannot be scored. */
+export const rewardReplySchema = z
+  .strictObject({
+    id: z.number().int(),
+    reward: z.number().optional(),
+    parts: z.record(z.string().min(1), z.number()).optional(),
+    info: z.record(z.string(), z.unknown()).optional(),
+    error: z.string().optional(),
+  })
+  .refine(({ reward, parts, error }) => reward !== undefined || parts !== undefined || error !== undefined, {
+    error: "a reply needs reward, parts or error",
+  });
+export type RewardReply = z.infer<typeof rewardReplySchema>;
+
+const common = {
+  /** In metrics as `rewards/<name>/mean`. Default: the type. */
+  name: z
+    .string()
+    .regex(/^[A-Za-z0-9_.-]+$/, "a name has letters, digits and _ . - only")
+    .optional(),
+  weight: z.number().default(1),
+};
+
+/** Which text of the sample is judged. */
+const text = { text: z.enum(["answer", "completion", "reasoning"]).default("answer") };
+
+/** What is right: a column of the row, or one value for all rows. */
+const expected = { column: z.string().min(1).optional(), value: z.unknown().optional() };
+
+const ignoreCase = { ignore_case: z.boolean().default(false) };
+
+/** Where the JSON stands: the whole text, or in the first fenced block (the whole text where there is none). */
+const json = { where: z.enum(["whole", "fenced"]).default("fenced") };
+
+const seconds = (usual: number) => z.number().positive().max(3600).default(usual);
+const url = z.url({ protocol: /^https?$/ });
+
+/** The options of every type of part. */
+export const rewardPartSchemas = {
+  exact_match: z.strictObject({
+    type: z.literal("exact_match"),
+    ...common,
+    ...text,
+    ...expected,
+    trim: z.boolean().default(true),
+    ...ignoreCase,
+  }),
+  numeric: z.strictObject({
+    type: z.literal("numeric"),
+    ...common,
+    ...text,
+    ...expected,
+    /** Which number of the text counts; `only`: it must be the single one. */
+    pick: z.enum(["first", "last", "only"]).default("last"),
+    /** Right when |difference| ≤ abs or ≤ rel × |right value|. */
+    abs: z.number().min(0).default(1e-9),
+    rel: z.number().min(0).default(0),
+  }),
+  regex: z.strictObject({
+    type: z.literal("regex"),
+    ...common,
+    ...text,
+    pattern: z.string().min(1),
+    flags: z.string().default(""),
+    /** The whole text must match, not only a part of it. */
+    full: z.boolean().default(false),
+    /** Paid when it does not match. */
+    negate: z.boolean().default(false),
+  }),
+  json_schema: z.strictObject({
+    type: z.literal("json_schema"),
+    ...common,
+    ...text,
+    ...json,
+    /** The schema, or the path of a file with it, relative to the reward file. */
+    schema: z.union([z.record(z.string(), z.unknown()), z.boolean(), z.string().min(1)]),
+  }),
+  fields: z.strictObject({
+    type: z.literal("fields"),
+    ...common,
+    ...text,
+    ...json,
+    ...expected,
+    /** Only these fields (`a.b` is field b of a). Absent: every field of what is expected. */
+    fields: z.array(z.string().min(1)).min(1).optional(),
+    /** `count`: a field that nobody asked for lowers the share. */
+    extra: z.enum(["ignore", "count"]).default("ignore"),
+    ...ignoreCase,
+  }),
+  tool_call: z.strictObject({
+    type: z.literal("tool_call"),
+    ...common,
+    ...expected,
+    /** Value of a call with the right name and wrong arguments. */
+    name_credit: z.number().min(0).max(1).default(0),
+    /** Several calls must come in the order of the column. */
+    ordered: z.boolean().default(true),
+  }),
+  length: z.strictObject({
+    type: z.literal("length"),
+    ...common,
+    ...text,
+    unit: z.enum(["tokens", "words", "characters"]).default("tokens"),
+    min: z.number().min(0).default(0),
+    max: z.number().min(0),
+    /** Over so many units beyond an edge the value falls from 1 to 0 in a straight line. */
+    soft: z.number().min(0).default(0),
+  }),
+  format_tags: z.strictObject({
+    type: z.literal("format_tags"),
+    ...common,
+    tags: z
+      .array(z.string().regex(/^[A-Za-z][\w-]*$/, "a tag is a name without < and >"))
+      .min(1)
+      .default(["think", "answer"]),
+    /** The chat template has already opened the first tag, so the completion begins inside it. */
+    opened: z.boolean().default(false),
+    /** Text outside the tags is allowed. */
+    outside: z.boolean().default(false),
+    /** The share of tags that are right instead of all or nothing. */
+    partial: z.boolean().default(false),
+  }),
+  similarity: z.strictObject({
+    type: z.literal("similarity"),
+    ...common,
+    ...text,
+    ...expected,
+    unit: z.enum(["characters", "words"]).default("characters"),
+    ...ignoreCase,
+  }),
+  words: z.strictObject({
+    type: z.literal("words"),
+    ...common,
+    ...text,
+    required: z.array(z.string().min(1)).default([]),
+    forbidden: z.array(z.string().min(1)).default([]),
+    /** A column with further required words: a list, or text with commas between. */
+    column: z.string().min(1).optional(),
+    whole: z.boolean().default(true),
+    ignore_case: z.boolean().default(true),
+  }),
+  judge: z.strictObject({
+    type: z.literal("judge"),
+    ...common,
+    /** Base address, as OpenAI's clients take it: `http://127.0.0.1:8000/v1`. */
+    url,
+    model: z.string().min(1),
+    /** `{{prompt}}`, `{{answer}}`, `{{completion}}`, `{{reasoning}}`, `{{messages}}` and `{{any column}}` are filled in. */
+    prompt: z.string().min(1).optional(),
+    system: z.string().optional(),
+    /** The judge's scale; its number becomes (number − min) / (max − min). */
+    min: z.number().default(0),
+    max: z.number().default(10),
+    /** What finds the number in the judge's answer, its first group counts. Default: the last number. */
+    parse: z.string().min(1).optional(),
+    /** Environment variable with the key; the key itself never stands in a file. */
+    api_key_env: z
+      .string()
+      .regex(/^[A-Za-z_]\w*$/, "the name of an environment variable, not the key")
+      .optional(),
+    temperature: z.number().min(0).default(0),
+    max_tokens: z.number().int().min(1).default(256),
+    timeout_seconds: seconds(60),
+    retries: z.number().int().min(0).max(20).default(3),
+    concurrency: z.number().int().min(1).max(256).default(4),
+    cache: z.boolean().default(true),
+    /** Needed for an address beyond this machine: prompts and answers are sent there. */
+    allow_remote: z.boolean().default(false),
+  }),
+  script: z.strictObject({
+    type: z.literal("script"),
+    ...common,
+    /** TypeScript or JavaScript, relative to the reward file. */
+    file: z.string().min(1),
+    timeout_seconds: seconds(1),
+    memory_mb: z.number().int().min(4).max(2048).default(64),
+  }),
+  command: z.strictObject({
+    type: z.literal("command"),
+    ...common,
+    /** Program and arguments; a text is cut at its spaces, quotes hold together. No shell. Runs in the reward file's folder. */
+    command: z.union([z.string().min(1), z.array(z.string()).min(1)]),
+    timeout_seconds: seconds(10),
+    /** Programs side by side. */
+    concurrency: z.number().int().min(1).max(64).default(1),
+    /** Crashes, all together, after which the reward gives up. */
+    restarts: z.number().int().min(0).default(10),
+  }),
+  http: z.strictObject({
+    type: z.literal("http"),
+    ...common,
+    url,
+    timeout_seconds: seconds(10),
+    concurrency: z.number().int().min(1).max(256).default(8),
+    retries: z.number().int().min(0).max(20).default(2),
+    allow_remote: z.boolean().default(false),
+  }),
+} as const;
+
+export type RewardPartType = keyof typeof rewardPartSchemas;
+export type RewardPartOptions = {
+  [Type in RewardPartType]: z.infer<(typeof rewardPartSchemas)[Type]>;
+};
+
+/** A reward file as it is written. Parts are checked one by one, so that a mistake is told with its part. */
+export interface RewardFile {
+  parts: ({ type: RewardPartType } & Record<string, unknown>)[];
 }
