@@ -14,6 +14,10 @@ export const dataShapes = {
 } as const;
 export type DataShape = keyof typeof dataShapes;
 
+/** How the rows are stored. `dataset`: one of Hone's own, with its history. */
+export const dataFormats = ["jsonl", "json", "csv", "tsv", "parquet", "text", "dataset"] as const;
+export type DataFormat = (typeof dataFormats)[number];
+
 /** Where a row stands: `row` counts records from 1, `line` physical lines from 1 (in Parquet both are the record). */
 export interface RowPlace {
   row: number;
@@ -38,3 +42,15 @@ export type DataRow = RowBase &
     /** KTO's shape: recognised, no method trains on it yet. */
     | { shape: "label"; prompt: ChatMessage[]; completion: ChatMessage[]; label: boolean }
   );
+
+/** A row that nothing can be done with. The reason names the field and the way out. */
+export interface SetAsideRow {
+  place: RowPlace;
+  reason: string;
+}
+
+export type DataEntry = DataRow | SetAsideRow;
+
+export function isSetAside(entry: DataEntry): entry is SetAsideRow {
+  return "reason" in entry;
+}
