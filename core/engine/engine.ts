@@ -3,7 +3,7 @@
 import { availableParallelism, cpus, totalmem } from "node:os";
 import { HoneError } from "../contract/errors.ts";
 import { loadNative, toHoneError } from "./native.ts";
-import type { NativeModel, NativeModelInfo, NativeSamples } from "./native.ts";
+import type { NativeModel, NativeModelInfo, NativeSampleEvent, NativeSamples } from "./native.ts";
 import type * as T from "./types.ts";
 
 /** What is left to the rest of the machine when no memory limit is given. */
@@ -112,30 +112,43 @@ class EngineModel implements T.Model {
     return { live: memoryLive, peak: memoryPeak };
   }
 
-  async sample(
-    requests: T.SampleRequest[],
-    options: { onToken?: (event: T.TokenEvent) => void; signal?: AbortSignal } = {},
-  ): Promise<T.Sample[]> {
+  async sample(requests: T.SampleRequest[], { onToken, onSample, signal }: T.SampleOptions = {}): Promise<T.Sample[]> {
     const cancel = new (loadNative().NativeCancel)();
     const abort = () => cancel.cancel();
-    options.signal?.addEventListener("abort", abort, { once: true });
-    if (options.signal?.aborted === true) abort();
-    const { onToken } = options;
-    let streamed = 0;
-    let onStreamed: (() => void) | undefined;
-    const listener = (token: T.TokenEvent) => {
-      streamed++;
-      onToken?.(token);
-      onStreamed?.();
+    signal?.addEventListener("abort", abort, { once: true });
+    if (signal?.aborted === true) abort();
+    const listening = onToken !== undefined || onSample !== undefined;
+    const ended: T.Sample[] = [];
+    let tokens = 0;
+    let failure: { error: unknown } | undefined;
+    let wake: (() => void) | undefined;
+    const listener = ({ token, sample }: NativeSampleEvent) => {
+      if (token !== undefined) tokens++;
+      const samples = sample === undefined ? [] : unpack(sample);
+      ended.push(...samples);
+      try {
+        if (failure === undefined && token !== undefined) onToken?.(token);
+        if (failure === undefined) samples.forEach((one) => onSample?.(one));
+      } catch (error) {
+        failure = { error };
+        abort();
+      }
+      wake?.();
     };
+    const [wantTokens, wantSamples] = [onToken !== undefined, onSample !== undefined];
     try {
-      const flat = await settled(this.#native.sample(requests, cancel, onToken === undefined ? undefined : listener));
-      // Tokens and the result take different ways to this thread: the last tokens may still be under way.
-      while (onToken !== undefined && streamed < flat.tokens.length)
-        await new Promise<void>((resolve) => (onStreamed = resolve));
-      return unpack(flat);
+      const flat = await settled(
+        this.#native.sample(requests, cancel, wantTokens, wantSamples, listening ? listener : undefined),
+      );
+      // Events and the result take different ways to this thread: the last events may still be under way.
+      const due = () =>
+        (wantTokens && tokens < flat.tokens.length) || (wantSamples && ended.length < flat.lengths.length);
+      while (due()) await new Promise<void>((resolve) => (wake = resolve));
+      if (failure !== undefined) throw failure.error;
+      if (!wantSamples) return unpack(flat);
+      return ended.sort((a, b) => a.request - b.request || a.index - b.index);
     } finally {
-      options.signal?.removeEventListener("abort", abort);
+      signal?.removeEventListener("abort", abort);
     }
   }
 
@@ -145,18 +158,26 @@ class EngineModel implements T.Model {
       segments[2 * i] = segment.length;
       segments[2 * i + 1] = segment.parent ?? -1;
     });
-    const { grad = false, temperature = 1 } = options;
-    return settled(this.#native.forward({ tokens: batch.tokens, segments, mask: batch.mask, grad, temperature }));
+    const { grad = false, temperature = 1, values } = options;
+    return settled(
+      this.#native.forward({ tokens: batch.tokens, segments, mask: batch.mask, grad, temperature, values }),
+    );
   }
 
-  backward(dLogprobs: Float32Array, dEntropy?: Float32Array): Promise<void> {
-    return settled(this.#native.backward(dLogprobs, dEntropy));
+  backward(dLogprobs: Float32Array | null, dEntropy?: Float32Array, dValues?: Float32Array): Promise<void> {
+    return settled(this.#native.backward(dLogprobs, dEntropy, dValues));
+  }
+
+  attachValueHead(): Promise<void> {
+    return this.#change(this.#native.attachValueHead());
   }
 
   optimStep(options: T.OptimStepOptions): Promise<T.OptimStepResult> {
     const { lr, betas = [0.9, 0.999], eps = 1e-8, weightDecay = 0, maxGradNorm = 0, decayAll = false } = options;
+    const { valueLr = this.#info.valueHead ? lr : null } = options;
     const [beta1, beta2] = betas;
-    return settled(this.#native.optimStep({ lr, beta1, beta2, eps, weightDecay, maxGradNorm, decayAll }));
+    const rates = { lr: lr ?? undefined, valueLr: valueLr ?? undefined };
+    return settled(this.#native.optimStep({ ...rates, beta1, beta2, eps, weightDecay, maxGradNorm, decayAll }));
   }
 
   zeroGrad(): Promise<void> {

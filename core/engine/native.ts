@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { HoneError } from "../contract/errors.ts";
 import type * as Native from "../../native/binding/index.d.ts";
 
-export type { NativeModel, NativeModelInfo, NativeSamples } from "../../native/binding/index.d.ts";
+export type { NativeModel, NativeModelInfo, NativeSampleEvent, NativeSamples } from "../../native/binding/index.d.ts";
 
 let loaded: typeof Native | undefined;
 

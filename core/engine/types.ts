@@ -24,6 +24,8 @@ export interface ModelInfo {
   kvBytesPerToken: number;
   /** `full`, `lora` or `none`: what an optimizer step changes. */
   trainable: "full" | "lora" | "none";
+  /** Whether a value head is attached. It is counted in no other field. */
+  valueHead: boolean;
 }
 
 export interface OpenOptions {
@@ -104,13 +106,24 @@ export interface Batch {
 export interface ForwardResult {
   logprobs: Float32Array;
   entropy: Float32Array;
+  /** 1 where no token was more likely than the batch's own; 0 elsewhere, and where it was not asked or has no context. */
+  correct: Uint8Array;
+  /** With `values`: what the value head says before token i, at the position that predicts it. */
+  values?: Float32Array;
+  /** With `values`, one per segment: the value after the segment's last token, for rows that were cut off there. No gradient. */
+  endValues?: Float32Array;
 }
+
+/** Where the gradients of values go: into the head and the weights below it, or into the head alone. */
+export type ValuesMode = "shared" | "detached";
 
 export interface ForwardOptions {
   /** Keep what `backward` needs. Default false. */
   grad?: boolean;
   /** Divide logits by this first. Default 1. */
   temperature?: number;
+  /** Also return the value head's values. */
+  values?: ValuesMode;
 }
 
 export interface LoraOptions {
@@ -123,24 +136,29 @@ export interface LoraOptions {
 }
 
 export interface OptimStepOptions {
-  lr: number;
+  /** `null`: the model's (or adapter's) weights, moments and step count stay as they are. */
+  lr: number | null;
+  /** The value head's; `null`: the head stays as it is. Default `lr`. */
+  valueLr?: number | null;
   /** Default [0.9, 0.999]. */
   betas?: [number, number];
   /** Default 1e-8. */
   eps?: number;
   weightDecay?: number;
-  /** Global L2 norm; 0 is off. */
+  /** Global L2 norm; 0 is off. The value head's gradients are clipped to it by a norm of their own. */
   maxGradNorm?: number;
   /** Decay norms, biases and other 1-D tensors too. Default false. */
   decayAll?: boolean;
 }
 
 export interface OptimStepResult {
-  /** Global L2 norm before clipping. */
+  /** Global L2 norm before clipping, without the value head's gradients. */
   gradNorm: number;
-  /** Share of trainable elements whose stored value changed. */
+  /** The value head's, when there is one. */
+  valueGradNorm?: number;
+  /** Share of trainable elements whose stored value changed, the value head's left out. 0 with `lr: null`. */
   shareWeightsChanged: number;
-  /** Non-finite gradient elements; when above 0 the step was skipped. */
+  /** Non-finite gradient elements, the value head's included; when above 0 nothing was stepped. */
   nonFinite: number;
 }
 
@@ -175,18 +193,37 @@ export interface Device {
   note: string;
 }
 
+export interface SampleOptions {
+  /** Every token as it is drawn. */
+  onToken?: (event: TokenEvent) => void;
+  /** Every sample as soon as it has ended, after its tokens: the very objects that the call resolves with. */
+  onSample?: (sample: Sample) => void;
+  /** Aborting it ends the running samples with `cancelled` within one step. */
+  signal?: AbortSignal;
+}
+
 /** An opened model. Calls queue in order; sampling requests join a running batch. */
 export interface Model {
   readonly path: string;
   info(): ModelInfo;
-  /** Resolves in request order, then sample order. `onToken` streams; aborting `signal` ends the running samples with `cancelled` within one step. */
-  sample(
-    requests: SampleRequest[],
-    options?: { onToken?: (event: TokenEvent) => void; signal?: AbortSignal },
-  ): Promise<Sample[]>;
+  /**
+   * Resolves in request order, then sample order. A listener that throws ends the call with what it threw. Rejects with
+   * `non-finite-logits` when the model computes NaN or infinity.
+   */
+  sample(requests: SampleRequest[], options?: SampleOptions): Promise<Sample[]>;
+  /** Rejects with `no-value-head` when values are asked of a model without one. */
   forward(batch: Batch, options?: ForwardOptions): Promise<ForwardResult>;
-  /** Gradients of the loss with respect to the last `forward({grad: true})` result, same alignment; adds to the gradients of the trainable set. */
-  backward(dLogprobs: Float32Array, dEntropy?: Float32Array): Promise<void>;
+  /**
+   * Gradients of the loss with respect to the last `forward({grad: true})` result, same alignment; adds to the gradients of
+   * the trainable set. With `null` for the log-probs and values that are `detached` only the head's are made, which costs
+   * next to nothing. Rejects with `no-values` when `dValues` are given and the forward was not asked for values.
+   */
+  backward(dLogprobs: Float32Array | null, dEntropy?: Float32Array, dValues?: Float32Array): Promise<void>;
+  /**
+   * A value head on the final normed hidden state, zero at first, trained beside the weights or the adapter. Weight and adapter
+   * files are written without it; `saveState` holds it. Rejects with `value-head-exists`.
+   */
+  attachValueHead(): Promise<void>;
   /** One AdamW step on the accumulated gradients, which are cleared. */
   optimStep(options: OptimStepOptions): Promise<OptimStepResult>;
   zeroGrad(): Promise<void>;
@@ -200,8 +237,9 @@ export interface Model {
   /** Writes `adapter_model.safetensors` and `adapter_config.json` (PEFT). */
   saveAdapter(folder: string): Promise<void>;
   loadAdapter(folder: string): Promise<void>;
-  /** Optimizer moments and step count: `optimizer.safetensors`. */
+  /** Optimizer moments and step counts, and the value head with its weights: `optimizer.safetensors`. */
   saveState(file: string): Promise<void>;
+  /** Attaches the file's value head when it has one, in the place of the model's own. */
   loadState(file: string): Promise<void>;
   /** Bytes that `plan` will need in all, weights included. */
   estimateMemory(plan: MemoryPlan): Promise<MemoryEstimate>;

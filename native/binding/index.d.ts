@@ -8,13 +8,15 @@ export declare class NativeCancel {
 
 export declare class NativeModel {
   info(): Promise<NativeModelInfo>
-  sample(requests: NativeSampleRequest[], cancel: NativeCancel, onToken?: (token: NativeToken) => void): Promise<NativeSamples>
+  /** `tokens` and `samples`: whether `onEvent` gets every token, and every sample that has ended, in order. */
+  sample(requests: NativeSampleRequest[], cancel: NativeCancel, tokens: boolean, samples: boolean, onEvent?: (event: NativeSampleEvent) => void): Promise<NativeSamples>
   forward(batch: NativeBatch): Promise<NativeScores>
-  backward(dLogprobs: Float32Array, dEntropy?: Float32Array | undefined | null): Promise<void>
+  backward(dLogprobs?: Float32Array | undefined | null, dEntropy?: Float32Array | undefined | null, dValues?: Float32Array | undefined | null): Promise<void>
   optimStep(options: NativeOptim): Promise<NativeOptimResult>
   zeroGrad(): Promise<void>
   attachLora(options: NativeLora): Promise<void>
   mergeLora(): Promise<void>
+  attachValueHead(): Promise<void>
   /** The adapter on or off, for every later call. */
   setLora(on: boolean): Promise<void>
   saveWeights(folder: string, dtype: 'F32' | 'BF16' | 'F16'): Promise<void>
@@ -51,6 +53,7 @@ export interface NativeBatch {
   mask?: Uint8Array
   grad: boolean
   temperature: number
+  values?: 'shared' | 'detached'
 }
 
 export interface NativeLora {
@@ -90,6 +93,7 @@ export interface NativeModelInfo {
   tiedEmbeddings: boolean
   kvBytesPerToken: number
   trainable: 'full' | 'lora' | 'none'
+  valueHead: boolean
   eosTokenIds: Array<number>
   optimizerSteps: number
   /** Bytes of engine buffers alive now, and the most since the model was opened. */
@@ -106,7 +110,10 @@ export interface NativeOpenOptions {
 }
 
 export interface NativeOptim {
-  lr: number
+  /** Absent: only the value head steps. */
+  lr?: number
+  /** The value head's; absent: it stays as it is. */
+  valueLr?: number
   beta1: number
   beta2: number
   eps: number
@@ -117,8 +124,16 @@ export interface NativeOptim {
 
 export interface NativeOptimResult {
   gradNorm: number
+  valueGradNorm?: number
   shareWeightsChanged: number
   nonFinite: number
+}
+
+/** What happens while a call of `sample` runs: one of the two. */
+export interface NativeSampleEvent {
+  token?: NativeToken
+  /** One sample that has ended. */
+  sample?: NativeSamples
 }
 
 export interface NativeSampleRequest {
@@ -136,7 +151,7 @@ export interface NativeSampleRequest {
   topLogprobs?: number
 }
 
-/** All samples of a call, one after another in flat arrays. */
+/** Samples one after another in flat arrays. */
 export interface NativeSamples {
   requests: Array<number>
   indices: Array<number>
@@ -154,6 +169,10 @@ export interface NativeSamples {
 export interface NativeScores {
   logprobs: Float32Array
   entropy: Float32Array
+  correct: Uint8Array
+  values?: Float32Array
+  /** One per segment. */
+  endValues?: Float32Array
 }
 
 export interface NativeToken {

@@ -1,8 +1,8 @@
 //! Errors, and the plain objects of the interface.
 
 use hone_engine::error::EngineError;
-use hone_engine::model::{LoraConfig, MemoryEstimate, OptimOptions};
-use hone_engine::request::SampleRequest;
+use hone_engine::model::{LoraConfig, MemoryEstimate, OptimOptions, Scores};
+use hone_engine::request::{Sample, SampleRequest};
 use napi_derive::napi;
 
 /// The code and the message travel as two lines of one text; `core/engine` takes them apart again.
@@ -34,6 +34,7 @@ pub struct NativeModelInfo {
     pub kv_bytes_per_token: u32,
     #[napi(ts_type = "'full' | 'lora' | 'none'")]
     pub trainable: String,
+    pub value_head: bool,
     pub eos_token_ids: Vec<i32>,
     pub optimizer_steps: f64,
     /// Bytes of engine buffers alive now, and the most since the model was opened.
@@ -76,7 +77,7 @@ impl From<NativeSampleRequest> for SampleRequest {
     }
 }
 
-/// All samples of a call, one after another in flat arrays.
+/// Samples one after another in flat arrays.
 #[napi(object)]
 pub struct NativeSamples {
     pub requests: Vec<u32>,
@@ -92,12 +93,38 @@ pub struct NativeSamples {
     pub top_logprobs: napi::bindgen_prelude::Float32Array,
 }
 
+/// What happens while a call of `sample` runs: one of the two.
+#[napi(object)]
+pub struct NativeSampleEvent {
+    pub token: Option<NativeToken>,
+    /// One sample that has ended.
+    pub sample: Option<NativeSamples>,
+}
+
 #[napi(object)]
 pub struct NativeToken {
     pub request: u32,
     pub index: u32,
     pub token: i32,
     pub logprob: f64,
+}
+
+impl From<&[Sample]> for NativeSamples {
+    fn from(samples: &[Sample]) -> Self {
+        let flat = |f: fn(&Sample) -> u32| samples.iter().map(f).collect::<Vec<_>>();
+        let top = || samples.iter().flat_map(|s| &s.top_logprobs);
+        NativeSamples {
+            requests: flat(|s| s.request as u32),
+            indices: flat(|s| s.index as u32),
+            lengths: flat(|s| s.tokens.len() as u32),
+            stop_reasons: samples.iter().map(|s| s.stop.name().to_string()).collect(),
+            tokens: samples.iter().flat_map(|s| s.tokens.iter().copied()).collect::<Vec<_>>().into(),
+            logprobs: samples.iter().flat_map(|s| s.logprobs.iter().copied()).collect::<Vec<_>>().into(),
+            top_counts: top().map(|t| t.len() as u32).collect(),
+            top_ids: top().flatten().map(|t| t.0).collect::<Vec<_>>().into(),
+            top_logprobs: top().flatten().map(|t| t.1).collect::<Vec<_>>().into(),
+        }
+    }
 }
 
 #[napi(object)]
@@ -108,12 +135,26 @@ pub struct NativeBatch {
     pub mask: Option<napi::bindgen_prelude::Uint8Array>,
     pub grad: bool,
     pub temperature: f64,
+    #[napi(ts_type = "'shared' | 'detached'")]
+    pub values: Option<String>,
 }
 
 #[napi(object)]
 pub struct NativeScores {
     pub logprobs: napi::bindgen_prelude::Float32Array,
     pub entropy: napi::bindgen_prelude::Float32Array,
+    pub correct: napi::bindgen_prelude::Uint8Array,
+    pub values: Option<napi::bindgen_prelude::Float32Array>,
+    /// One per segment.
+    pub end_values: Option<napi::bindgen_prelude::Float32Array>,
+}
+
+impl From<Scores> for NativeScores {
+    fn from(s: Scores) -> Self {
+        let (values, end_values) = s.values.map(|v| (v.tokens.into(), v.ends.into())).unzip();
+        let correct = s.correct.into();
+        NativeScores { logprobs: s.logprobs.into(), entropy: s.entropy.into(), correct, values, end_values }
+    }
 }
 
 #[napi(object)]
@@ -139,7 +180,10 @@ impl From<NativeLora> for LoraConfig {
 
 #[napi(object)]
 pub struct NativeOptim {
-    pub lr: f64,
+    /// Absent: only the value head steps.
+    pub lr: Option<f64>,
+    /// The value head's; absent: it stays as it is.
+    pub value_lr: Option<f64>,
     pub beta1: f64,
     pub beta2: f64,
     pub eps: f64,
@@ -151,7 +195,8 @@ pub struct NativeOptim {
 impl From<NativeOptim> for OptimOptions {
     fn from(o: NativeOptim) -> Self {
         OptimOptions {
-            lr: o.lr as f32,
+            lr: o.lr.map(|lr| lr as f32),
+            value_lr: o.value_lr.map(|lr| lr as f32),
             beta1: o.beta1 as f32,
             beta2: o.beta2 as f32,
             eps: o.eps as f32,
@@ -165,6 +210,7 @@ impl From<NativeOptim> for OptimOptions {
 #[napi(object)]
 pub struct NativeOptimResult {
     pub grad_norm: f64,
+    pub value_grad_norm: Option<f64>,
     pub share_weights_changed: f64,
     pub non_finite: f64,
 }

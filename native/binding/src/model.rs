@@ -7,10 +7,10 @@ use hone_engine::device::{Device, PAGE};
 use hone_engine::error::{EngineError, Result};
 use hone_engine::formats::{Checkpoint, Dtype};
 use hone_engine::layout::Layout;
-use hone_engine::model::{Batch, MemoryPlan, Model, Trainable};
-use hone_engine::request::{SampleEvent, SampleJob, SampleRequest};
+use hone_engine::model::{Batch, MemoryPlan, Model, Trainable, Values};
+use hone_engine::request::{SampleEvent, SampleJob, SampleRequest, Stream};
 use hone_engine::session::Session;
-use napi::bindgen_prelude::{Float32Array, FnArgs, Function, Int32Array, Object, ToNapiValue};
+use napi::bindgen_prelude::{Float32Array, FnArgs, Function, Object, ToNapiValue};
 use napi::threadsafe_function::ThreadsafeFunctionCallMode::NonBlocking;
 use napi::{Env, JsDeferred};
 use napi_derive::napi;
@@ -54,6 +54,7 @@ fn info(m: &Model<Cpu>) -> NativeModelInfo {
             Trainable::None => "none",
         }
         .to_string(),
+        value_head: m.value_head.is_some(),
         eos_token_ids: c.eos_token_ids.clone(),
         optimizer_steps: m.steps as f64,
         memory_live: live as f64,
@@ -158,60 +159,40 @@ impl NativeModel {
         self.run(env, |m| Ok(info(m)))
     }
 
+    /// `tokens` and `samples`: whether `onEvent` gets every token, and every sample that has ended, in order.
     #[napi(
         ts_return_type = "Promise<NativeSamples>",
-        ts_args_type = "requests: NativeSampleRequest[], cancel: NativeCancel, onToken?: (token: NativeToken) => void"
+        ts_args_type = "requests: NativeSampleRequest[], cancel: NativeCancel, tokens: boolean, samples: boolean, onEvent?: (event: NativeSampleEvent) => void"
     )]
     pub fn sample<'e>(
         &self,
         env: &'e Env,
         requests: Vec<NativeSampleRequest>,
         cancel: &NativeCancel,
-        on_token: Option<Function<'_, NativeToken, ()>>,
+        tokens: bool,
+        samples: bool,
+        on_event: Option<Function<'_, NativeSampleEvent, ()>>,
     ) -> napi::Result<Object<'e>> {
         let (deferred, promise) = env.create_deferred::<NativeSamples, Settle<NativeSamples>>()?;
-        let stream = match on_token {
+        let listener = match on_event {
             Some(f) => Some(f.build_threadsafe_function().callee_handled::<false>().build()?),
             None => None,
         };
         let mut deferred = Some(deferred);
-        let streaming = stream.is_some();
+        let tell = move |token: Option<NativeToken>, sample: Option<NativeSamples>| {
+            if let Some(f) = &listener {
+                f.call(NativeSampleEvent { token, sample }, NonBlocking);
+            }
+        };
         let sink = move |event: SampleEvent| match event {
             SampleEvent::Token { request, index, token, logprob } => {
-                if let Some(f) = &stream {
-                    f.call(
-                        NativeToken {
-                            request: request as u32,
-                            index: index as u32,
-                            token,
-                            logprob: f64::from(logprob),
-                        },
-                        NonBlocking,
-                    );
-                }
+                let (request, index, logprob) = (request as u32, index as u32, f64::from(logprob));
+                tell(Some(NativeToken { request, index, token, logprob }), None);
             }
+            SampleEvent::Sample(sample) => tell(None, Some(NativeSamples::from(&[sample][..]))),
             SampleEvent::Done(samples) => {
                 if let Some(d) = deferred.take() {
-                    let flat = |f: fn(&hone_engine::request::Sample) -> u32| samples.iter().map(f).collect::<Vec<_>>();
-                    let out = NativeSamples {
-                        requests: flat(|s| s.request as u32),
-                        indices: flat(|s| s.index as u32),
-                        lengths: flat(|s| s.tokens.len() as u32),
-                        stop_reasons: samples.iter().map(|s| s.stop.name().to_string()).collect(),
-                        tokens: Int32Array::new(samples.iter().flat_map(|s| s.tokens.iter().copied()).collect()),
-                        logprobs: Float32Array::new(samples.iter().flat_map(|s| s.logprobs.iter().copied()).collect()),
-                        top_counts: samples
-                            .iter()
-                            .flat_map(|s| s.top_logprobs.iter().map(|t| t.len() as u32))
-                            .collect(),
-                        top_ids: Int32Array::new(
-                            samples.iter().flat_map(|s| s.top_logprobs.iter().flatten().map(|t| t.0)).collect(),
-                        ),
-                        top_logprobs: Float32Array::new(
-                            samples.iter().flat_map(|s| s.top_logprobs.iter().flatten().map(|t| t.1)).collect(),
-                        ),
-                    };
-                    settle(d, Ok(out));
+                    settle(d, Ok(NativeSamples::from(&samples[..])));
                 }
             }
             SampleEvent::Failed(e) => {
@@ -222,7 +203,7 @@ impl NativeModel {
         };
         self.session.sample(SampleJob {
             requests: requests.into_iter().map(SampleRequest::from).collect(),
-            stream: streaming,
+            stream: Stream { tokens, samples },
             cancel: cancel.flag.clone(),
             sink: Box::new(sink),
         });
@@ -239,10 +220,10 @@ impl NativeModel {
             .map(|s| (s[0].max(0) as usize, (s[1] >= 0).then_some(s[1] as usize)))
             .collect();
         let (grad, temperature) = (batch.grad, batch.temperature as f32);
+        let values = batch.values.map(|v| if v == "detached" { Values::Detached } else { Values::Shared });
         self.run(env, move |m| {
             let layout = Layout::new(&segments)?;
-            let s = m.forward(Batch { ids, layout, mask }, grad, temperature)?;
-            Ok(NativeScores { logprobs: Float32Array::new(s.logprobs), entropy: Float32Array::new(s.entropy) })
+            Ok(NativeScores::from(m.forward(Batch { ids, layout, mask }, grad, temperature, values)?))
         })
     }
 
@@ -250,11 +231,12 @@ impl NativeModel {
     pub fn backward<'e>(
         &self,
         env: &'e Env,
-        d_logprobs: Float32Array,
+        d_logprobs: Option<Float32Array>,
         d_entropy: Option<Float32Array>,
+        d_values: Option<Float32Array>,
     ) -> napi::Result<Object<'e>> {
-        let (d, e) = (d_logprobs.to_vec(), d_entropy.map(|e| e.to_vec()));
-        self.run(env, move |m| m.backward(&d, e.as_deref()))
+        let [d, e, v] = [d_logprobs, d_entropy, d_values].map(|d| d.map(|d| d.to_vec()));
+        self.run(env, move |m| m.backward(d.as_deref(), e.as_deref(), v.as_deref()))
     }
 
     #[napi(ts_return_type = "Promise<NativeOptimResult>")]
@@ -263,6 +245,7 @@ impl NativeModel {
             let r = m.optim_step(options.into())?;
             Ok(NativeOptimResult {
                 grad_norm: r.grad_norm,
+                value_grad_norm: r.value_grad_norm,
                 share_weights_changed: r.share_weights_changed,
                 non_finite: r.non_finite as f64,
             })
@@ -285,6 +268,11 @@ impl NativeModel {
     #[napi(ts_return_type = "Promise<void>")]
     pub fn merge_lora<'e>(&self, env: &'e Env) -> napi::Result<Object<'e>> {
         self.run(env, Model::merge_lora)
+    }
+
+    #[napi(ts_return_type = "Promise<void>")]
+    pub fn attach_value_head<'e>(&self, env: &'e Env) -> napi::Result<Object<'e>> {
+        self.run(env, Model::attach_value_head)
     }
 
     /// The adapter on or off, for every later call.

@@ -186,7 +186,8 @@ pub trait Device: Send + Sync + 'static {
     /// y = x with each element zeroed with probability p, the others divided by 1 − p; the mask depends on seed and index only.
     fn dropout(&self, x: &Self::Buf, len: usize, p: f32, seed: u64, y: &mut Self::Buf);
 
-    /// log p(target) and entropy of softmax(logits / temperature), rows `[n, V]` → `[n]` each, and the log-sum-exp for backward.
+    /// log p(target) and entropy of softmax(logits / temperature), rows `[n, V]` → `[n]` each; `correct` is 1 where no logit is
+    /// above the target's, else 0; and the log-sum-exp for backward.
     fn logprob(
         &self,
         logits: &Self::Buf,
@@ -196,6 +197,7 @@ pub trait Device: Send + Sync + 'static {
         temperature: f32,
         lp: &mut Self::Buf,
         entropy: &mut Self::Buf,
+        correct: &mut Self::Buf,
         lse: &mut Self::Buf,
     );
     /// Turns logits into dL/dlogits.

@@ -3,7 +3,9 @@
 //! Sums are made in f64 in an order that depends on the row alone, and the random number is a hash of (seed, sample,
 //! position): the same request draws the same token whatever else runs and on any number of threads.
 
+use crate::bail;
 use crate::cpu::row_stats;
+use crate::error::Result;
 use crate::request::SampleRequest;
 use crate::simd::Simd;
 use crate::simd_fn;
@@ -18,8 +20,20 @@ pub(crate) struct Drawn {
 }
 
 /// Draw the token at `position` (0 = the first after the prompt) of sample `index` from its logits z `[V]`.
-pub(crate) fn draw(z: &[f32], r: &SampleRequest, index: usize, position: usize) -> Drawn {
-    let (lse, _) = row_stats(z, 1.0);
+///
+/// # Errors
+/// `non-finite-logits`: there is nothing to draw from when one is NaN or infinite.
+pub(crate) fn draw(z: &[f32], r: &SampleRequest, index: usize, position: usize) -> Result<Drawn> {
+    let row = row_stats(z, 1.0);
+    if !row.finite() {
+        let (id, x) = z.iter().enumerate().find(|(_, x)| !x.is_finite()).unwrap_or((0, &f32::NAN));
+        bail!(
+            "non-finite-logits",
+            "the model's logit of id {id} is {x} at generated position {position}: its weights are damaged, or training \
+             has diverged; go back to an earlier checkpoint and lower the learning rate"
+        );
+    }
+    let lse = row.lse;
     let u = uniform(r.seed, index, position);
     let token = match r.allowed.get(position).filter(|a| !a.is_empty()) {
         Some(allowed) => {
@@ -39,7 +53,7 @@ pub(crate) fn draw(z: &[f32], r: &SampleRequest, index: usize, position: usize) 
         best_first(z, &mut ids, n);
         top.extend(ids[..n].iter().map(|&i| (i as i32, z[i as usize] - lse)));
     }
-    Drawn { token: token as i32, logprob: z[token] - lse, top }
+    Ok(Drawn { token: token as i32, logprob: z[token] - lse, top })
 }
 
 /// A number in [0, 1) that depends on (seed, sample, position) alone.
@@ -215,6 +229,10 @@ mod tests {
         noise(v, seed).iter().map(|x| ((x - 0.5) * 12.0 * 8.0).round() as f32 / 8.0).collect()
     }
 
+    fn draw(z: &[f32], r: &SampleRequest, index: usize, position: usize) -> Drawn {
+        super::draw(z, r, index, position).unwrap()
+    }
+
     fn request(seed: u64) -> SampleRequest {
         SampleRequest { seed, ..Default::default() }
     }
@@ -363,6 +381,21 @@ mod tests {
         let hot: Vec<usize> = [0.1, 0.3, 0.6, 0.9].iter().map(|&u| pick_any(&z, f32::MAX, u)).collect();
         assert_eq!(hot, [0, 1, 2, 3]);
         assert_eq!(pick_any(&[-1e30, 1e30, 0.0], 1.0, 0.5), 1);
+    }
+
+    #[test]
+    fn logits_that_are_not_finite_are_refused() {
+        for v in [1, 3, 16, 17, 100] {
+            for (at, x) in [(0, f32::NAN), (v / 2, f32::INFINITY), (v - 1, f32::NEG_INFINITY), (v - 1, f32::NAN)] {
+                let mut z = logits(v, 5);
+                z[at] = x;
+                for temperature in [0.0, 1.0] {
+                    let e = super::draw(&z, &SampleRequest { temperature, ..request(1) }, 0, 4).err().unwrap();
+                    assert_eq!(e.code, "non-finite-logits");
+                    assert!(e.message.contains(&format!("id {at} is {x} at generated position 4")), "{}", e.message);
+                }
+            }
+        }
     }
 
     #[test]

@@ -116,15 +116,29 @@ pub struct Sample {
 }
 
 pub enum SampleEvent {
-    Token { request: usize, index: usize, token: i32, logprob: f32 },
+    Token {
+        request: usize,
+        index: usize,
+        token: i32,
+        logprob: f32,
+    },
+    /// A sample that has just ended; `Done` has it once more.
+    Sample(Sample),
     Done(Vec<Sample>),
     Failed(EngineError),
+}
+
+/// What is told while a call runs.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Stream {
+    pub tokens: bool,
+    pub samples: bool,
 }
 
 /// A call of `sample`: several requests, answered together.
 pub struct SampleJob {
     pub requests: Vec<SampleRequest>,
-    pub stream: bool,
+    pub stream: Stream,
     pub cancel: Arc<AtomicBool>,
     pub sink: Box<dyn FnMut(SampleEvent) + Send>,
 }

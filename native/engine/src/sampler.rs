@@ -9,14 +9,14 @@ use crate::draw::{draw, Drawn};
 use crate::error::{EngineError, Result};
 use crate::layout::Layout;
 use crate::model::{Model, Trainable};
-use crate::request::{Sample, SampleEvent, SampleJob, SampleRequest, StopReason};
+use crate::request::{Sample, SampleEvent, SampleJob, SampleRequest, StopReason, Stream};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::Arc;
 
 struct Call {
     requests: Vec<SampleRequest>,
-    stream: bool,
+    stream: Stream,
     cancel: Arc<AtomicBool>,
     sink: Box<dyn FnMut(SampleEvent) + Send>,
     done: Vec<Sample>,
@@ -178,6 +178,20 @@ impl<D: Device> Sampler<D> {
         model.dev.kv_clear(&mut self.kv);
     }
 
+    /// End one call with an error.
+    fn fail_call(&mut self, id: u64, e: EngineError) {
+        let at = self.calls.iter().position(|(c, _)| *c == id).expect("a sample's call outlives it");
+        let (_, mut call) = self.calls.remove(at);
+        while let Some(i) = self.active.iter().position(|a| a.call == id) {
+            self.leave(i);
+        }
+        while let Some(w) = self.waiting.iter().position(|w| w.call == id) {
+            let w = self.waiting.remove(w).expect("position is in range");
+            self.release_prefix(w.prefix);
+        }
+        (call.sink)(SampleEvent::Failed(e));
+    }
+
     fn drop_cancelled(&mut self) {
         let cancelled: Vec<u64> =
             self.calls.iter().filter(|(_, c)| c.cancel.load(Relaxed)).map(|(id, _)| *id).collect();
@@ -215,17 +229,25 @@ impl<D: Device> Sampler<D> {
         }
     }
 
-    fn finish(&mut self, i: usize, stop: StopReason) {
+    /// Take sample `i` out of the batch and give its pages back.
+    fn leave(&mut self, i: usize) -> (u64, Sample) {
         let mut a = self.active.swap_remove(i);
         self.promised -= a.reserved - a.table.own.len();
         self.free.append(&mut a.table.own);
-        a.sample.stop = stop;
         self.release_prefix(Some(a.prefix));
-        self.deliver(a.call, a.sample);
+        (a.call, a.sample)
+    }
+
+    fn finish(&mut self, i: usize, stop: StopReason) {
+        let (call, sample) = self.leave(i);
+        self.deliver(call, Sample { stop, ..sample });
     }
 
     fn deliver(&mut self, id: u64, sample: Sample) {
         let call = self.call(id);
+        if call.stream.samples {
+            (call.sink)(SampleEvent::Sample(sample.clone()));
+        }
         call.done.push(sample);
         call.left -= 1;
         if call.left == 0 {
@@ -300,7 +322,7 @@ impl<D: Device> Sampler<D> {
 
     fn start(&mut self, model: &Model<D>) {
         let mut i = 0;
-        while i < self.waiting.len() {
+        'waiting: while i < self.waiting.len() {
             let Some(prefix) = self.waiting[i].prefix.clone() else { break };
             let (id, request) = (self.waiting[i].call, self.waiting[i].request);
             let room = model.config.context_length - prefix.len;
@@ -310,6 +332,15 @@ impl<D: Device> Sampler<D> {
             let reserved = limit.div_ceil(PAGE);
             while self.waiting[i].next < r.n && (self.in_use() + reserved <= self.max_pages || self.active.is_empty()) {
                 let index = self.waiting[i].next;
+                let drawn = match draw(&prefix.logits, &r, index, 0) {
+                    Ok(drawn) => drawn,
+                    Err(e) => {
+                        drop(prefix);
+                        self.fail_call(id, e);
+                        i = 0;
+                        continue 'waiting;
+                    }
+                };
                 self.waiting[i].next += 1;
                 self.promised += reserved;
                 let table =
@@ -332,7 +363,6 @@ impl<D: Device> Sampler<D> {
                     limit_reason,
                     sample,
                 });
-                let drawn = draw(&prefix.logits, &r, index, 0);
                 let last = self.active.len() - 1;
                 self.accept(last, drawn, &r);
             }
@@ -367,7 +397,7 @@ impl<D: Device> Sampler<D> {
             None
         };
         let call = self.call(id);
-        if call.stream {
+        if call.stream.tokens {
             (call.sink)(SampleEvent::Token { request, index, token: drawn.token, logprob: drawn.logprob });
         }
         if let Some(stop) = stop {
@@ -410,14 +440,28 @@ impl<D: Device> Sampler<D> {
             })
             .collect();
         let drawn = model.dev.map_rows(n, |i| draw(&host[i * v..(i + 1) * v], jobs[i].0, jobs[i].1, jobs[i].2));
+        let mut failed: Vec<(u64, EngineError)> = Vec::new();
         // From the back: a finished sample is replaced by the last one, which has been handled already.
         for (i, d) in drawn.into_iter().enumerate().rev() {
             let (id, request) = (self.active[i].call, self.active[i].request);
+            let d = match d {
+                Ok(d) => d,
+                Err(e) => {
+                    failed.push((id, e));
+                    continue;
+                }
+            };
             let at = self.calls.iter().position(|(c, _)| *c == id).expect("a sample's call outlives it");
             let r = std::mem::take(&mut self.calls[at].1.requests[request]);
             let ended = self.accept(i, d, &r);
             if !ended || self.calls.iter().any(|(c, _)| *c == id) {
                 self.call(id).requests[request] = r;
+            }
+        }
+        for (id, e) in failed {
+            // Several samples of one call may have failed.
+            if self.calls.iter().any(|(c, _)| *c == id) {
+                self.fail_call(id, e);
             }
         }
     }

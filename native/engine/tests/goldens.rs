@@ -8,7 +8,7 @@ use hone_engine::device::{AdamW, Device};
 use hone_engine::formats::{Checkpoint, SafetensorsFile};
 use hone_engine::layout::Layout;
 use hone_engine::model::{Batch, Model, OptimOptions};
-use hone_engine::request::{SampleEvent, SampleJob, SampleRequest};
+use hone_engine::request::{SampleEvent, SampleJob, SampleRequest, Stream};
 use hone_engine::sampler::Sampler;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -111,7 +111,8 @@ fn download(m: &Model<Cpu>, buf: &<Cpu as Device>::Buf, len: usize) -> Vec<f32> 
 
 fn step_options() -> OptimOptions {
     OptimOptions {
-        lr: 1e-3,
+        lr: Some(1e-3),
+        value_lr: None,
         beta1: 0.9,
         beta2: 0.999,
         eps: 1e-8,
@@ -123,9 +124,9 @@ fn step_options() -> OptimOptions {
 
 fn forward_backward(m: &mut Model<Cpu>, g: &Golden) -> (Vec<f32>, Vec<f32>, f64) {
     let (ids, layout) = g.packed();
-    let s = m.forward(Batch { ids, layout, mask: vec![] }, true, 1.0).unwrap();
+    let s = m.forward(Batch { ids, layout, mask: vec![] }, true, 1.0, None).unwrap();
     let (d, exact) = g.loss_gradient();
-    m.backward(&d, None).unwrap();
+    m.backward(Some(&d), None, None).unwrap();
     let loss = s.logprobs.iter().zip(&exact).filter(|(_, w)| **w != 0.0).map(|(l, w)| f64::from(*l) * w).sum();
     (s.logprobs, s.entropy, loss)
 }
@@ -215,12 +216,12 @@ fn greedy(m: &mut Model<Cpu>, prompt: &[i32], n: usize) -> (Vec<i32>, Vec<f32>) 
         m,
         SampleJob {
             requests: vec![request],
-            stream: false,
+            stream: Stream::default(),
             cancel: Arc::default(),
             sink: Box::new(move |e| match e {
                 SampleEvent::Done(s) => *out.lock().unwrap() = Some(s),
                 SampleEvent::Failed(e) => panic!("{e}"),
-                SampleEvent::Token { .. } => {}
+                _ => {}
             }),
         },
     );
@@ -259,7 +260,7 @@ fn check_model(name: &str) {
         let mut ids = g.ids[..g.prompt].to_vec();
         ids.extend(&tokens);
         let layout = Layout::sequences(&[ids.len()]).unwrap();
-        let s = m.forward(Batch { ids, layout, mask: vec![] }, false, 1.0).unwrap();
+        let s = m.forward(Batch { ids, layout, mask: vec![] }, false, 1.0, None).unwrap();
         close("sampler log-probs", &logprobs, &s.logprobs[g.prompt..], 1e-4);
     }
     check_adamw(&open(&dir, true), &g);
@@ -340,7 +341,7 @@ fn smollm2_q4_1() {
         assert_eq!(order[rank], id, "rank {rank}");
         assert!((f64::from(last[id]) - want["logit"].as_f64().unwrap()).abs() < 1e-3, "logit of {id}");
     }
-    let scores = m.forward(Batch { ids: prompt.clone(), layout, mask: vec![] }, false, 1.0).unwrap();
+    let scores = m.forward(Batch { ids: prompt.clone(), layout, mask: vec![] }, false, 1.0, None).unwrap();
     for (t, want) in forward["prompt_logprobs"].as_array().unwrap().iter().enumerate() {
         assert!(
             (f64::from(scores.logprobs[t + 1]) - want.as_f64().unwrap()).abs() < 1e-3,

@@ -3,7 +3,7 @@
 use hone_engine::cpu::Cpu;
 use hone_engine::formats::Checkpoint;
 use hone_engine::model::{create_model, Model};
-use hone_engine::request::{SampleJob, SampleRequest};
+use hone_engine::request::{SampleJob, SampleRequest, Stream};
 use hone_engine::session::Session;
 use std::sync::mpsc::channel;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ fn open_and_close_fifty_times_leaves_no_memory_behind() {
         assert!(rx.recv().unwrap());
         let request = SampleRequest { prompt: (0..90).collect(), n: 16, max_tokens: 24, ..Default::default() };
         let sink = Box::new(|_| {});
-        session.sample(SampleJob { requests: vec![request], stream: false, cancel: Arc::default(), sink });
+        session.sample(SampleJob { requests: vec![request], stream: Stream::default(), cancel: Arc::default(), sink });
         let t = tx.clone();
         session.close(move || t.send(true).unwrap());
         rx.recv().unwrap();

@@ -6,7 +6,7 @@ use hone_engine::cpu::Cpu;
 use hone_engine::formats::Checkpoint;
 use hone_engine::layout::Layout;
 use hone_engine::model::{create_model, Batch, Model};
-use hone_engine::request::{Sample, SampleEvent, SampleJob, SampleRequest, StopReason};
+use hone_engine::request::{Sample, SampleEvent, SampleJob, SampleRequest, StopReason, Stream};
 use hone_engine::sampler::Sampler;
 use hone_engine::session::Session;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
@@ -34,9 +34,9 @@ fn job(requests: Vec<SampleRequest>, cancel: Arc<AtomicBool>) -> (SampleJob, Out
     let sink = move |e| match e {
         SampleEvent::Done(s) => *o.lock().unwrap() = Some(Ok(s)),
         SampleEvent::Failed(e) => *o.lock().unwrap() = Some(Err(e.code)),
-        SampleEvent::Token { .. } => {}
+        _ => {}
     };
-    (SampleJob { requests, stream: false, cancel, sink: Box::new(sink) }, out)
+    (SampleJob { requests, stream: Stream::default(), cancel, sink: Box::new(sink) }, out)
 }
 
 fn run(m: &mut Model<Cpu>, requests: Vec<SampleRequest>) -> Result<Vec<Sample>, &'static str> {
@@ -98,7 +98,12 @@ fn logprobs_are_those_of_forward_whatever_the_settings() {
             let ids = [settings[s.request].prompt.clone(), s.tokens.clone()].concat();
             let p = settings[s.request].prompt.len();
             let f = m
-                .forward(Batch { layout: Layout::sequences(&[ids.len()]).unwrap(), ids, mask: vec![] }, false, 1.0)
+                .forward(
+                    Batch { layout: Layout::sequences(&[ids.len()]).unwrap(), ids, mask: vec![] },
+                    false,
+                    1.0,
+                    None,
+                )
                 .unwrap();
             for (a, b) in s.logprobs.iter().zip(&f.logprobs[p..]) {
                 assert!((a - b).abs() < 1e-4, "{a} {b}");
@@ -197,7 +202,7 @@ fn sessions_stream_cancel_join_and_close() {
     let (c, n, late) = (cancel.clone(), seen.clone(), tx.clone());
     session.sample(SampleJob {
         requests: vec![SampleRequest { max_tokens: 200, ..request(1, 20) }],
-        stream: true,
+        stream: Stream { tokens: true, samples: false },
         cancel,
         sink: Box::new(move |e| match e {
             SampleEvent::Token { .. } => {
@@ -207,6 +212,7 @@ fn sessions_stream_cancel_join_and_close() {
             }
             SampleEvent::Done(s) => late.send((s[0].stop, s[0].tokens.len())).unwrap(),
             SampleEvent::Failed(e) => panic!("{e}"),
+            SampleEvent::Sample(_) => panic!("not asked for"),
         }),
     });
     // Another job joins and finishes on its own terms.

@@ -84,7 +84,16 @@ fn sequences(rows: &[Vec<i32>]) -> Batch {
 }
 
 fn step(lr: f32) -> OptimOptions {
-    OptimOptions { lr, beta1: 0.9, beta2: 0.999, eps: 1e-8, weight_decay: 0.01, max_grad_norm: 1.0, decay_all: false }
+    OptimOptions {
+        lr: Some(lr),
+        value_lr: None,
+        beta1: 0.9,
+        beta2: 0.999,
+        eps: 1e-8,
+        weight_decay: 0.01,
+        max_grad_norm: 1.0,
+        decay_all: false,
+    }
 }
 
 fn lora(m: &mut Model<Cpu>, dropout: f32) {
@@ -96,8 +105,8 @@ fn lora(m: &mut Model<Cpu>, dropout: f32) {
 /// Mean loss over all scored tokens; adds to the gradients.
 fn pass(m: &mut Model<Cpu>, b: Batch, n: f32) -> f64 {
     let len = b.ids.len();
-    let s = m.forward(b, true, 1.0).unwrap();
-    m.backward(&vec![-1.0 / n; len], Some(&vec![-0.01 / n; len])).unwrap();
+    let s = m.forward(b, true, 1.0, None).unwrap();
+    m.backward(Some(&vec![-1.0 / n; len]), Some(&vec![-0.01 / n; len]), None).unwrap();
     s.logprobs.iter().filter(|x| !x.is_nan()).map(|x| -f64::from(*x) / f64::from(n)).sum()
 }
 
@@ -118,10 +127,10 @@ fn a_packed_row_scores_bit_for_bit_as_alone() {
     let f = Folder::new("packed");
     let rows: Vec<_> = (0..6).map(|i| tokens(3 + 11 * i, i as u32)).collect();
     let mut m = open(&f, true, 2);
-    let all = m.forward(sequences(&rows), false, 1.0).unwrap();
+    let all = m.forward(sequences(&rows), false, 1.0, None).unwrap();
     let mut at = 0;
     for r in &rows {
-        let one = m.forward(sequences(std::slice::from_ref(r)), false, 1.0).unwrap();
+        let one = m.forward(sequences(std::slice::from_ref(r)), false, 1.0, None).unwrap();
         assert_eq!(one.logprobs[1..], all.logprobs[at + 1..at + r.len()]);
         at += r.len();
     }
@@ -193,7 +202,7 @@ fn gradients_match_finite_differences_of_logprob_and_entropy() {
         let rows = vec![tokens(9, 1), tokens(14, 2)];
         let temperature = 1.3;
         let loss = |m: &mut Model<Cpu>| -> f64 {
-            let s = m.forward(sequences(&rows), false, temperature).unwrap();
+            let s = m.forward(sequences(&rows), false, temperature, None).unwrap();
             s.logprobs
                 .iter()
                 .zip(&s.entropy)
@@ -202,10 +211,10 @@ fn gradients_match_finite_differences_of_logprob_and_entropy() {
                 .map(|(i, (l, e))| f64::from(*l) * (0.3 + 0.1 * i as f64) + f64::from(*e) * 0.5)
                 .sum()
         };
-        m.forward(sequences(&rows), true, temperature).unwrap();
+        m.forward(sequences(&rows), true, temperature, None).unwrap();
         let n = 23;
         let dlp: Vec<f32> = (0..n).map(|i| 0.3 + 0.1 * i as f32).collect();
-        m.backward(&dlp, Some(&[0.5; 23])).unwrap();
+        m.backward(Some(&dlp), Some(&[0.5; 23]), None).unwrap();
         let grads = gradients(&mut m);
         // Along each parameter's own gradient direction: dL = |g|² h.
         for (k, g) in grads.iter().enumerate() {
@@ -287,10 +296,10 @@ fn adapters_train_and_the_base_does_not() {
     let f = Folder::new("adapter");
     let mut m = open(&f, false, 2);
     let batch = || sequences(&[tokens(40, 1)]);
-    assert!(m.forward(batch(), true, 1.0).is_err_and(|e| e.code == "nothing-to-train"));
-    let base = m.forward(batch(), false, 1.0).unwrap();
+    assert!(m.forward(batch(), true, 1.0, None).is_err_and(|e| e.code == "nothing-to-train"));
+    let base = m.forward(batch(), false, 1.0, None).unwrap();
     lora(&mut m, 0.0);
-    assert_eq!(m.forward(batch(), false, 1.0).unwrap().logprobs[1..], base.logprobs[1..]);
+    assert_eq!(m.forward(batch(), false, 1.0, None).unwrap().logprobs[1..], base.logprobs[1..]);
     let before: Vec<(String, Vec<f32>)> =
         m.params().map(|p| (p.name.clone(), m.dev.matrix_download(&p.data).unwrap())).collect();
     for _ in 0..3 {
@@ -301,13 +310,13 @@ fn adapters_train_and_the_base_does_not() {
         let changed = m.dev.matrix_download(&p.data).unwrap() != *old;
         assert_eq!(changed, name.contains("lora_"), "{name}");
     }
-    let tuned = m.forward(batch(), false, 1.0).unwrap();
+    let tuned = m.forward(batch(), false, 1.0, None).unwrap();
     assert_ne!(tuned.logprobs[1..], base.logprobs[1..]);
     m.lora_on = false;
-    assert_eq!(m.forward(batch(), false, 1.0).unwrap().logprobs[1..], base.logprobs[1..]);
+    assert_eq!(m.forward(batch(), false, 1.0, None).unwrap().logprobs[1..], base.logprobs[1..]);
     m.lora_on = true;
     m.merge_lora().unwrap();
-    let merged = m.forward(batch(), false, 1.0).unwrap();
+    let merged = m.forward(batch(), false, 1.0, None).unwrap();
     for (a, b) in merged.logprobs.iter().zip(&tuned.logprobs).skip(1) {
         assert!((a - b).abs() < 1e-4);
     }
@@ -320,7 +329,7 @@ fn adapters_train_and_the_base_does_not() {
         .collect();
     assert!(!names.iter().any(|n| n == "lm_head.weight"), "a tied head stays tied");
     let mut again = open(&out, false, 2);
-    assert_eq!(again.forward(batch(), false, 1.0).unwrap().logprobs[1..], merged.logprobs[1..]);
+    assert_eq!(again.forward(batch(), false, 1.0, None).unwrap().logprobs[1..], merged.logprobs[1..]);
 }
 
 #[test]
@@ -328,8 +337,8 @@ fn non_finite_gradients_skip_the_step_and_say_so() {
     let f = Folder::new("nan");
     let mut m = open(&f, true, 2);
     let before = weights(&m);
-    m.forward(sequences(&[tokens(10, 1)]), true, 1.0).unwrap();
-    m.backward(&[f32::NAN; 10], None).unwrap();
+    m.forward(sequences(&[tokens(10, 1)]), true, 1.0, None).unwrap();
+    m.backward(Some(&[f32::NAN; 10]), None, None).unwrap();
     let r = m.optim_step(step(1e-2)).unwrap();
     assert!(r.non_finite > 0);
     assert_eq!(weights(&m), before);
@@ -342,14 +351,14 @@ fn non_finite_gradients_skip_the_step_and_say_so() {
 fn bad_batches_are_named() {
     let f = Folder::new("bad");
     let mut m = open(&f, true, 2);
-    let mut code = |b: Batch, t: f32| m.forward(b, true, t).err().map(|e| e.code);
+    let mut code = |b: Batch, t: f32| m.forward(b, true, t, None).err().map(|e| e.code);
     assert_eq!(code(sequences(&[vec![1, 97]]), 1.0), Some("bad-token"));
     assert_eq!(code(sequences(&[vec![1, -1]]), 1.0), Some("bad-token"));
     assert_eq!(code(sequences(&[vec![1; 300]]), 1.0), Some("too-long"));
     assert_eq!(code(sequences(&[vec![1; 3]]), 0.0), Some("bad-temperature"));
     assert_eq!(code(Batch { mask: vec![1], ..sequences(&[vec![1; 3]]) }, 1.0), Some("bad-batch"));
     assert_eq!(code(Batch { ids: vec![1], ..sequences(&[vec![1; 3]]) }, 1.0), Some("bad-batch"));
-    assert!(m.backward(&[0.0], None).is_err_and(|e| e.code == "no-forward"));
+    assert!(m.backward(Some(&[0.0]), None, None).is_err_and(|e| e.code == "no-forward"));
 }
 
 #[test]
@@ -361,7 +370,7 @@ fn memory_is_bounded_and_refused_with_numbers() {
     m.memory_limit = estimate.total() - 1;
     pass(&mut m, sequences(&[tokens(240, 1)]), 239.0); // recomputes its layers instead
     m.memory_limit = estimate.weights;
-    let e = m.forward(sequences(&[tokens(240, 1)]), true, 1.0).err().unwrap();
+    let e = m.forward(sequences(&[tokens(240, 1)]), true, 1.0, None).err().unwrap();
     assert_eq!(e.code, "out-of-memory");
     assert!(e.message.contains("MiB"));
 }

@@ -1,10 +1,11 @@
 /**
- * A model small enough to be looked through: one row of logits for every context (the last `memory` tokens), with real
- * probabilities, gradients and AdamW. It stands in for the native engine where a test is about the training loop.
+ * A model small enough to be looked through: one row of logits (and, with a value head, one value) for every context (the
+ * last `memory` tokens), with real probabilities, gradients and AdamW. It stands in for the native engine where a test is about the training loop.
  */
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { HoneError } from "../../../core/contract/errors.ts";
 import { Random } from "../../../core/contract/random.ts";
 import type {
   Batch,
@@ -20,9 +21,11 @@ import type {
   OptimStepOptions,
   OptimStepResult,
   Sample,
+  SampleOptions,
   SampleRequest,
-  TokenEvent,
 } from "../../../core/engine/types.ts";
+import { adamw, gradientNorm } from "./learned-table.ts";
+import type { Learned, Moments, Table } from "./learned-table.ts";
 
 export interface TabularOptions {
   vocabSize: number;
@@ -32,10 +35,9 @@ export interface TabularOptions {
   trainable?: "full" | "lora" | "none";
 }
 
-type Table = Map<string, number[]>;
-
 interface Kept {
   context: string;
+  withValues: boolean;
   token: number;
   probabilities: number[];
   logprobs: number[];
@@ -49,8 +51,9 @@ export class TabularModel implements Model {
   base: Table = new Map();
   adapter: Table = new Map();
   gradients: Table = new Map();
-  moments = new Map<string, { m: number[]; v: number[] }>();
+  moments: Moments = new Map();
   steps = 0;
+  valueHead: Learned | undefined;
   adapterOn = true;
   closed = false;
   kept: (Kept | undefined)[] = [];
@@ -59,6 +62,8 @@ export class TabularModel implements Model {
     {};
   /** What `sample` adds to the log-probs it reports: a sampler that disagrees with the trainer. */
   samplerError = 0;
+  /** What all optimizer steps were asked for. */
+  optimSteps: OptimStepOptions[] = [];
   /** The batches of all forward calls. */
   forwards: { batch: Batch; options: ForwardOptions }[] = [];
 
@@ -81,6 +86,7 @@ export class TabularModel implements Model {
       tiedEmbeddings: true,
       kvBytesPerToken: 0,
       trainable: this.options.trainable ?? "full",
+      valueHead: this.valueHead !== undefined,
     };
   }
 
@@ -102,10 +108,7 @@ export class TabularModel implements Model {
     return context.slice(-(this.options.memory ?? Infinity)).join(" ");
   }
 
-  async sample(
-    requests: SampleRequest[],
-    { onToken, signal }: { onToken?: (event: TokenEvent) => void; signal?: AbortSignal } = {},
-  ): Promise<Sample[]> {
+  async sample(requests: SampleRequest[], { onToken, onSample, signal }: SampleOptions = {}): Promise<Sample[]> {
     await this.before.sample?.();
     const samples: Sample[] = [];
     for (const [request, asked] of requests.entries()) {
@@ -141,13 +144,15 @@ export class TabularModel implements Model {
             break;
           }
         }
-        samples.push({
+        const sample: Sample = {
           request,
           index,
           tokens: Int32Array.from(tokens),
           logprobs: Float32Array.from(logprobs),
           stopReason,
-        });
+        };
+        samples.push(sample);
+        onSample?.(sample);
       }
       // Lets an abort arrive between requests, as it can while the engine works on its own threads.
       await new Promise((resolve) => setImmediate(resolve));
@@ -162,9 +167,14 @@ export class TabularModel implements Model {
     const starts: number[] = [];
     const logprobs = new Float32Array(batch.tokens.length).fill(NaN);
     const entropy = new Float32Array(batch.tokens.length).fill(NaN);
+    const correct = new Uint8Array(batch.tokens.length);
+    const head = options.values === undefined ? undefined : this.head();
+    const values = new Float32Array(batch.tokens.length).fill(NaN);
+    const endValues = new Float32Array(batch.segments.length);
+    const value = (context: readonly number[]) => head?.table.get(this.key(context))?.[0] ?? 0;
     const kept: (Kept | undefined)[] = [];
     let offset = 0;
-    for (const { length, parent } of batch.segments) {
+    for (const [segment, { length, parent }] of batch.segments.entries()) {
       starts.push(offset);
       const before =
         parent === undefined
@@ -179,8 +189,11 @@ export class TabularModel implements Model {
         const h = -all.reduce((sum, logprob, j) => sum + logprob * probabilities[j], 0);
         logprobs[at] = all[batch.tokens[at]];
         entropy[at] = h;
+        correct[at] = Number(all[batch.tokens[at]] === Math.max(...all));
+        values[at] = value(context);
         kept[at] = {
           context: this.key(context),
+          withValues: head !== undefined,
           token: batch.tokens[at],
           probabilities,
           logprobs: all,
@@ -189,16 +202,24 @@ export class TabularModel implements Model {
         };
       }
       offset += length;
+      endValues[segment] = value([...before, ...batch.tokens.subarray(offset - length, offset)]);
     }
     if (offset !== batch.tokens.length) throw new Error("segments and tokens differ in length");
     if (options.grad === true) this.kept = kept;
-    return { logprobs, entropy };
+    return head === undefined ? { logprobs, entropy, correct } : { logprobs, entropy, correct, values, endValues };
   }
 
-  async backward(dLogprobs: Float32Array, dEntropy?: Float32Array): Promise<void> {
+  /** No logit depends on what a value does, so "shared" and "detached" come to the same here. */
+  async backward(dLogprobs: Float32Array | null, dEntropy?: Float32Array, dValues?: Float32Array): Promise<void> {
     await this.before.backward?.();
     this.kept.forEach((kept, at) => {
       if (kept === undefined) return;
+      if (dValues !== undefined) {
+        if (!kept.withValues) throw new HoneError("no-values", "the forward was not asked for values");
+        const { gradients } = this.head();
+        gradients.set(kept.context, [(gradients.get(kept.context)?.[0] ?? 0) + dValues[at]]);
+      }
+      if (dLogprobs === null) return;
       const { probabilities, logprobs, entropy, temperature } = kept;
       const gradient = this.gradients.get(kept.context) ?? probabilities.map(() => 0);
       for (let j = 0; j < gradient.length; j++) {
@@ -213,48 +234,42 @@ export class TabularModel implements Model {
     this.kept = [];
   }
 
+  head(): Learned {
+    if (this.valueHead === undefined) throw new HoneError("no-value-head", "this model has no value head");
+    return this.valueHead;
+  }
+
+  async attachValueHead(): Promise<void> {
+    if (this.valueHead !== undefined) throw new HoneError("value-head-exists", "this model has a value head");
+    this.valueHead = { table: new Map(), gradients: new Map(), moments: new Map(), steps: 0 };
+  }
+
   async optimStep(options: OptimStepOptions): Promise<OptimStepResult> {
     await this.before.optimStep?.();
-    const all = [...this.gradients.values()].flat();
-    const nonFinite = all.filter((value) => !Number.isFinite(value)).length;
-    const gradNorm = Math.sqrt(all.reduce((sum, value) => sum + value * value, 0));
-    if (nonFinite > 0) {
-      this.gradients.clear();
-      return { gradNorm, shareWeightsChanged: 0, nonFinite };
+    this.optimSteps.push(options);
+    const { lr, valueLr = this.valueHead === undefined ? null : lr } = options;
+    const head = lr === null || valueLr !== null ? this.head() : this.valueHead;
+    const [own, ofValues] = [gradientNorm(this.gradients), gradientNorm(head?.gradients ?? new Map())];
+    const nonFinite = own.nonFinite + ofValues.nonFinite;
+    let shareWeightsChanged = 0;
+    if (nonFinite === 0 && lr !== null) {
+      this.steps += 1;
+      const table = this.options.trainable === "lora" ? this.adapter : this.base;
+      const { gradients, moments, steps } = this;
+      shareWeightsChanged = adamw({ table, gradients, moments, steps }, own.norm, lr, options);
     }
-    const [beta1, beta2] = options.betas ?? [0.9, 0.999];
-    const maxNorm = options.maxGradNorm ?? 0;
-    const clip = maxNorm > 0 ? Math.min(1, maxNorm / (gradNorm + 1e-6)) : 1;
-    this.steps += 1;
-    const table = this.options.trainable === "lora" ? this.adapter : this.base;
-    let changed = 0;
-    let elements = 0;
-    for (const context of new Set([...this.gradients.keys(), ...this.moments.keys()])) {
-      const zero = () => new Array<number>(this.options.vocabSize).fill(0);
-      const gradient = this.gradients.get(context) ?? zero();
-      const moments = this.moments.get(context) ?? { m: zero(), v: zero() };
-      const row = [...(table.get(context) ?? zero())];
-      for (let j = 0; j < row.length; j++) {
-        const g = gradient[j] * clip;
-        moments.m[j] = beta1 * moments.m[j] + (1 - beta1) * g;
-        moments.v[j] = beta2 * moments.v[j] + (1 - beta2) * g * g;
-        const m = moments.m[j] / (1 - beta1 ** this.steps);
-        const v = moments.v[j] / (1 - beta2 ** this.steps);
-        const before = row[j];
-        row[j] -= row[j] * options.lr * (options.weightDecay ?? 0);
-        row[j] -= (options.lr * m) / (Math.sqrt(v) + (options.eps ?? 1e-8));
-        elements += 1;
-        if (row[j] !== before) changed += 1;
-      }
-      table.set(context, row);
-      this.moments.set(context, moments);
+    if (nonFinite === 0 && head !== undefined && valueLr !== null) {
+      head.steps += 1;
+      adamw(head, ofValues.norm, valueLr, options);
     }
-    this.gradients.clear();
-    return { gradNorm, shareWeightsChanged: elements === 0 ? 0 : changed / elements, nonFinite: 0 };
+    await this.zeroGrad();
+    const norms = head === undefined ? {} : { valueGradNorm: ofValues.norm };
+    return { gradNorm: own.norm, ...norms, shareWeightsChanged, nonFinite };
   }
 
   async zeroGrad(): Promise<void> {
     this.gradients.clear();
+    this.valueHead?.gradients.clear();
   }
 
   async attachLora(options: LoraOptions): Promise<void> {
@@ -304,16 +319,25 @@ export class TabularModel implements Model {
   }
 
   async saveState(file: string): Promise<void> {
-    writeFileSync(file, JSON.stringify({ steps: this.steps, moments: [...this.moments] }));
+    const { valueHead: head } = this;
+    const value = head && { steps: head.steps, table: [...head.table], moments: [...head.moments] };
+    writeFileSync(file, JSON.stringify({ steps: this.steps, moments: [...this.moments], value }));
   }
 
   async loadState(file: string): Promise<void> {
-    const state = JSON.parse(readFileSync(file, "utf8")) as {
+    interface State {
       steps: number;
       moments: [string, { m: number[]; v: number[] }][];
+    }
+    const { steps, moments, value } = JSON.parse(readFileSync(file, "utf8")) as State & {
+      value?: State & { table: [string, number[]][] };
     };
-    this.steps = state.steps;
-    this.moments = new Map(state.moments);
+    this.steps = steps;
+    this.moments = new Map(moments);
+    if (value !== undefined) {
+      const [table, ofValue] = [new Map(value.table), new Map(value.moments)];
+      this.valueHead = { table, gradients: new Map(), moments: ofValue, steps: value.steps };
+    }
   }
 
   async estimateMemory(plan: MemoryPlan): Promise<MemoryEstimate> {

@@ -6,8 +6,25 @@ use super::{Cpu, Shared};
 use crate::simd::Simd;
 use crate::simd_fn;
 
+/// Of one row of logits z, with x = z/τ.
+#[derive(Default)]
+pub(crate) struct RowStats {
+    /// The highest z.
+    pub max: f32,
+    /// log Σ e^x
+    pub lse: f32,
+    pub entropy: f32,
+}
+
+impl RowStats {
+    /// False where some logit is NaN or infinite: one of them always shows in the sums.
+    pub fn finite(&self) -> bool {
+        self.lse.is_finite() && self.entropy.is_finite()
+    }
+}
+
 #[inline(always)]
-unsafe fn forward_row<S: Simd>(z: *const f32, v: usize, inv: f32, lse: &mut f32, entropy: &mut f32) {
+unsafe fn forward_row<S: Simd>(z: *const f32, v: usize, inv: f32, out: &mut RowStats) {
     let l = S::LANES;
     let mut m = S::splat(f32::NEG_INFINITY);
     let mut i = 0;
@@ -39,10 +56,9 @@ unsafe fn forward_row<S: Simd>(z: *const f32, v: usize, inv: f32, lse: &mut f32,
         i += 1;
     }
     let log_sum = sum.ln();
-    *lse = max * inv + log_sum;
-    *entropy = log_sum - sumx / sum;
+    *out = RowStats { max, lse: max * inv + log_sum, entropy: log_sum - sumx / sum };
 }
-simd_fn! { unsafe fn forward_kernel(z: *const f32, v: usize, inv: f32, lse: &mut f32, entropy: &mut f32) = forward_row }
+simd_fn! { unsafe fn forward_kernel(z: *const f32, v: usize, inv: f32, out: &mut RowStats) = forward_row }
 
 #[inline(always)]
 unsafe fn backward_row<S: Simd>(
@@ -70,12 +86,12 @@ unsafe fn backward_row<S: Simd>(
 }
 simd_fn! { unsafe fn backward_kernel(z: *mut f32, v: usize, inv: f32, target: usize, lse: f32, entropy: f32, dlp: f32, dh: f32) = backward_row }
 
-/// log Σ e^z of one row, and its entropy; used by the sampler as well.
-pub(crate) fn row_stats(z: &[f32], inv: f32) -> (f32, f32) {
-    let (mut lse, mut entropy) = (0.0, 0.0);
+/// Used by the sampler as well.
+pub(crate) fn row_stats(z: &[f32], inv: f32) -> RowStats {
+    let mut out = RowStats::default();
     // SAFETY: reads z only.
-    unsafe { forward_kernel(z.as_ptr(), z.len(), inv, &mut lse, &mut entropy) };
-    (lse, entropy)
+    unsafe { forward_kernel(z.as_ptr(), z.len(), inv, &mut out) };
+    out
 }
 
 pub fn forward(
@@ -87,20 +103,22 @@ pub fn forward(
     temperature: f32,
     lp: &mut [f32],
     entropy: &mut [f32],
+    correct: &mut [f32],
     lse: &mut [f32],
 ) {
     assert!(logits.len() >= rows * vocab && targets.len() >= rows);
     let inv = 1.0 / temperature;
-    let (lpp, ep, sp) = (Shared(lp.as_mut_ptr()), Shared(entropy.as_mut_ptr()), Shared(lse.as_mut_ptr()));
+    let [lpp, ep, cp, sp] = [lp, entropy, correct, lse].map(|b| Shared(b.as_mut_ptr()));
     cpu.pool.run_ranges(rows, (1 << 13) / vocab.max(1) + 1, |a, b| {
         for r in a..b {
             let z = &logits[r * vocab..(r + 1) * vocab];
-            let (l, h) = row_stats(z, inv);
+            let (row, target) = (row_stats(z, inv), z[targets[r] as usize]);
             // SAFETY: row r is this task's own.
             unsafe {
-                *sp.at(r) = l;
-                *ep.at(r) = h;
-                *lpp.at(r) = z[targets[r] as usize] * inv - l;
+                *sp.at(r) = row.lse;
+                *ep.at(r) = row.entropy;
+                *cp.at(r) = f32::from(target >= row.max);
+                *lpp.at(r) = target * inv - row.lse;
             }
         }
     });

@@ -292,9 +292,10 @@ impl Device for Cpu {
         temperature: f32,
         lp: &mut CpuBuf,
         entropy: &mut CpuBuf,
+        correct: &mut CpuBuf,
         lse: &mut CpuBuf,
     ) {
-        logprob::forward(self, logits, rows, vocab, targets, temperature, lp, entropy, lse);
+        logprob::forward(self, logits, rows, vocab, targets, temperature, lp, entropy, correct, lse);
     }
     fn logprob_backward(
         &self,

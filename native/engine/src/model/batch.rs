@@ -4,7 +4,7 @@
 
 use super::block::{Attend, Saved};
 use super::param::Pass;
-use super::{MemoryPlan, Model};
+use super::{MemoryPlan, Model, Values};
 use crate::bail;
 use crate::device::Device;
 use crate::error::Result;
@@ -17,10 +17,21 @@ pub struct Batch {
     pub mask: Vec<u8>,
 }
 
-/// Aligned with the batch's tokens; NaN where not asked or without context.
+/// Aligned with the batch's tokens; NaN (0 in `correct`) where not asked or without context.
 pub struct Scores {
     pub logprobs: Vec<f32>,
     pub entropy: Vec<f32>,
+    /// 1 where no token was more likely.
+    pub correct: Vec<u8>,
+    pub values: Option<ValueScores>,
+}
+
+/// What the value head says.
+pub struct ValueScores {
+    /// Aligned with the batch's tokens as log-probs are: the value before each.
+    pub tokens: Vec<f32>,
+    /// The value after the last token of every segment.
+    pub ends: Vec<f32>,
 }
 
 /// What `backward` needs of the last `forward`.
@@ -34,6 +45,7 @@ pub(super) struct Kept<D: Device> {
     targets: Vec<i32>,
     index: Vec<usize>,
     temperature: f32,
+    values: Option<Values>,
     lse: Vec<D::Buf>,
     entropy: Vec<D::Buf>,
     /// Logits of every chunk, where small enough to keep.
@@ -83,17 +95,21 @@ impl<D: Device> Model<D> {
         Ok(())
     }
 
-    /// Log-probs and entropies of the batch's tokens; with `grad`, keeps what `backward` needs (dropout is on then).
+    /// Log-probs and entropies of the batch's tokens, and values when asked for; with `grad`, keeps what `backward` needs
+    /// (dropout is on then).
     ///
     /// # Errors
-    /// `bad-batch`, `bad-token`, `too-long`, `bad-temperature`.
-    pub fn forward(&mut self, b: Batch, grad: bool, temperature: f32) -> Result<Scores> {
+    /// `bad-batch`, `bad-token`, `too-long`, `bad-temperature`, `no-value-head`, `nothing-to-train`, `out-of-memory`.
+    pub fn forward(&mut self, b: Batch, grad: bool, temperature: f32, values: Option<Values>) -> Result<Scores> {
         self.kept = None;
         self.check(&b)?;
         if !(temperature.is_finite() && temperature > 0.0) {
             bail!("bad-temperature", "temperature must be above 0 to score tokens, not {temperature}");
         }
-        if grad && self.trainable_parameters() == 0 {
+        if values.is_some() && self.value_head.is_none() {
+            bail!("no-value-head", "this model has no value head: attach one before asking for values");
+        }
+        if grad && values.is_none() && self.trainable_parameters() == 0 {
             bail!(
                 "nothing-to-train",
                 "no weight of this model is trainable: open it for full training or attach an adapter first"
@@ -146,20 +162,33 @@ impl<D: Device> Model<D> {
         }
 
         let v = c.vocab_size;
-        let mut out = Scores { logprobs: vec![f32::NAN; b.ids.len()], entropy: vec![f32::NAN; b.ids.len()] };
+        let unknown = || vec![f32::NAN; b.ids.len()];
+        let mut out = Scores { logprobs: unknown(), entropy: unknown(), correct: vec![0; b.ids.len()], values: None };
+        let head = self.value_head.as_ref().filter(|_| values.is_some());
+        if let Some(head) = head {
+            let last: Vec<u32> = b.layout.segments.iter().map(|s| (s.start + s.len - 1) as u32).collect();
+            let (normed, _) = self.final_norm(&self.select(&x, &last), last.len());
+            out.values = Some(ValueScores { tokens: unknown(), ends: head.values(&dev, &normed, last.len()) });
+        }
         let (mut lses, mut entropies) = (Vec::new(), Vec::new());
         let mut logits_kept = (grad && rows.len() * v <= KEEP).then(Vec::new);
         dev.pin(&self.head_param().data, true);
         for (r, t, ix) in chunks(&rows, &targets, &index, chunk_rows(v)) {
-            let sel = self.select(&x, r);
-            let logits = self.logits_of(&sel, r.len(), false);
-            let (mut lp, mut en, mut lse) = (dev.alloc(r.len()), dev.alloc(r.len()), dev.alloc(r.len()));
-            dev.logprob(&logits, r.len(), v, t, temperature, &mut lp, &mut en, &mut lse);
-            let mut host = vec![0.0; r.len()];
-            dev.download(&lp, &mut host);
-            ix.iter().zip(&host).for_each(|(&i, &x)| out.logprobs[i] = x);
-            dev.download(&en, &mut host);
-            ix.iter().zip(&host).for_each(|(&i, &x)| out.entropy[i] = x);
+            let n = r.len();
+            let (normed, _) = self.final_norm(&self.select(&x, r), n);
+            let logits = self.logits_of(&normed, n, false);
+            let [mut lp, mut en, mut hit, mut lse] = [dev.alloc(n), dev.alloc(n), dev.alloc(n), dev.alloc(n)];
+            dev.logprob(&logits, n, v, t, temperature, &mut lp, &mut en, &mut hit, &mut lse);
+            let mut host = vec![0.0; n];
+            for (from, to) in [(&lp, &mut out.logprobs), (&en, &mut out.entropy)] {
+                dev.download(from, &mut host);
+                ix.iter().zip(&host).for_each(|(&i, &x)| to[i] = x);
+            }
+            dev.download(&hit, &mut host);
+            ix.iter().zip(&host).for_each(|(&i, &x)| out.correct[i] = x as u8);
+            if let (Some(head), Some(to)) = (head, &mut out.values) {
+                ix.iter().zip(head.values(&dev, &normed, n)).for_each(|(&i, x)| to.tokens[i] = x);
+            }
             if grad {
                 lses.push(lse);
                 entropies.push(en);
@@ -179,6 +208,7 @@ impl<D: Device> Model<D> {
                 targets,
                 index,
                 temperature,
+                values,
                 lse: lses,
                 entropy: entropies,
                 logits: logits_kept,
@@ -194,19 +224,31 @@ impl<D: Device> Model<D> {
         sel
     }
 
-    /// Gradients of the loss with respect to the last kept `forward`'s log-probs (and entropies), aligned with its tokens;
-    /// entries at tokens that were not scored are ignored. Parameter gradients add up until the optimizer step.
+    /// Gradients of the loss with respect to the last kept `forward`'s log-probs, entropies and values, aligned with its
+    /// tokens; entries at tokens that were not scored are ignored. Parameter gradients add up until the optimizer step.
+    /// Without gradients of log-probs and entropies, detached values leave the model's layers alone: that costs next to nothing.
     ///
     /// # Errors
-    /// `no-forward` when there is nothing to go back through; `bad-batch` for a wrong length.
-    pub fn backward(&mut self, dlp: &[f32], dentropy: Option<&[f32]>) -> Result<()> {
+    /// `no-forward` when there is nothing to go back through; `no-values` when it was not asked for values; `bad-batch` for
+    /// a wrong length, or gradients of entropies without those of log-probs.
+    pub fn backward(&mut self, dlp: Option<&[f32]>, dentropy: Option<&[f32]>, dvalues: Option<&[f32]>) -> Result<()> {
         let Some(kept) = self.kept.take() else {
             bail!("no-forward", "backward needs a forward with grad before it, and each forward serves one backward");
         };
         let n = kept.ids.len();
-        if dlp.len() != n || dentropy.is_some_and(|d| d.len() != n) {
-            bail!("bad-batch", "backward got {} gradients for a batch of {n} tokens", dlp.len());
+        for (d, what) in [(dlp, "log-probs"), (dentropy, "entropies"), (dvalues, "values")] {
+            if let Some(d) = d.filter(|d| d.len() != n) {
+                bail!("bad-batch", "backward got {} gradients of {what} for a batch of {n} tokens", d.len());
+            }
         }
+        if dlp.is_none() && dentropy.is_some() {
+            bail!("bad-batch", "gradients of entropies need gradients of log-probs beside them");
+        }
+        if dvalues.is_some() && kept.values.is_none() {
+            bail!("no-values", "backward got gradients of values, but the forward before it was not asked for values");
+        }
+        let shared = dvalues.is_some() && kept.values == Some(Values::Shared);
+        let deep = self.trainable_parameters() > 0 && (dlp.is_some() || shared);
         let dev = self.dev.clone();
         let (t, h, v) = (n, self.config.hidden_size, self.config.vocab_size);
         let mut dx = dev.zeros(t * h);
@@ -215,40 +257,34 @@ impl<D: Device> Model<D> {
         for (ci, (r, tg, ix)) in chunks(&kept.rows, &kept.targets, &kept.index, chunk_rows(v)).enumerate() {
             let m = r.len();
             let sel = self.select(&kept.last, r);
-            let (mut normed, mut rstd) = (dev.alloc(m * h), dev.alloc(m));
-            dev.rms_norm(
-                &sel,
-                m,
-                h,
-                self.norm.vector(&dev),
-                self.config.rms_norm_eps,
-                self.config.norm_plus_one,
-                &mut normed,
-                &mut rstd,
-            );
-            let mut logits = kept_logits.as_mut().and_then(Iterator::next).unwrap_or_else(|| {
-                let mut l = dev.alloc(m * v);
-                dev.linear(&normed, m, &self.head_param().data, &mut l, false);
-                l
-            });
-            let d: Vec<f32> = ix.iter().map(|&i| dlp[i]).collect();
-            let de: Option<Vec<f32>> = dentropy.map(|e| ix.iter().map(|&i| e[i]).collect());
-            dev.logprob_backward(
-                &mut logits,
-                m,
-                v,
-                tg,
-                kept.temperature,
-                &kept.lse[ci],
-                &kept.entropy[ci],
-                &d,
-                de.as_deref(),
-            );
-            let mut dn = dev.alloc(m * h);
-            dev.linear_dx(&logits, m, &self.head_param().data, &mut dn, false);
-            let head = self.head.as_mut().unwrap_or(&mut self.embed);
-            if let Some(g) = head.grad() {
-                dev.linear_dw(&logits, &normed, m, v, h, g);
+            let (normed, rstd) = self.final_norm(&sel, m);
+            let at = |d: &[f32]| -> Vec<f32> { ix.iter().map(|&i| d[i]).collect() };
+            let mut dn = dev.zeros(if deep { m * h } else { 0 });
+            if let (Some(d), true) = (dlp, deep) {
+                let mut logits =
+                    kept_logits.as_mut().and_then(Iterator::next).unwrap_or_else(|| self.logits_of(&normed, m, false));
+                dev.logprob_backward(
+                    &mut logits,
+                    m,
+                    v,
+                    tg,
+                    kept.temperature,
+                    &kept.lse[ci],
+                    &kept.entropy[ci],
+                    &at(d),
+                    dentropy.map(at).as_deref(),
+                );
+                dev.linear_dx(&logits, m, &self.head_param().data, &mut dn, false);
+                let head = self.head.as_mut().unwrap_or(&mut self.embed);
+                if let Some(g) = head.grad() {
+                    dev.linear_dw(&logits, &normed, m, v, h, g);
+                }
+            }
+            if let (Some(d), Some(head)) = (dvalues, &mut self.value_head) {
+                head.backward(&dev, &at(d), &normed, Some(&mut dn).filter(|_| deep && shared));
+            }
+            if !deep {
+                continue;
             }
             let mut dsel = dev.zeros(m * h);
             super::block::add_norm_backward(
@@ -265,6 +301,9 @@ impl<D: Device> Model<D> {
             dev.scatter_add(&dsel, r, h, &mut dx);
         }
         dev.pin(&self.head_param().data, false);
+        if !deep {
+            return Ok(());
+        }
         for (i, layer) in kept.blocks.into_iter().enumerate().rev() {
             let saved = match layer {
                 Layer::Full(s) => *s,

@@ -134,6 +134,7 @@ impl<D: Device> Model<D> {
             trainable: if full { Trainable::Full } else { Trainable::None },
             adapter: None,
             lora_on: true,
+            value_head: None,
             kept: None,
             steps: 0,
             passes: 0,

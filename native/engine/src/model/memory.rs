@@ -71,6 +71,9 @@ impl<D: Device> Model<D> {
             0
         });
         let mut e = MemoryEstimate { weights: dense + encoded, ..Default::default() };
+        let head = self.value_head.as_ref().map_or(0, |v| v.params().map(|p| p.len() as u64 * 4).sum());
+        e.weights += head;
+        let trained = trained + head;
         if plan.tokens > 0 {
             e.weights += self.panel_bytes(true);
             e.gradients = trained;

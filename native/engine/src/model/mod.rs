@@ -9,14 +9,17 @@ mod optimizer;
 mod param;
 mod rope_table;
 mod save;
+mod state;
+mod value_head;
 
-pub use batch::{Batch, Scores};
+pub use batch::{Batch, Scores, ValueScores};
 pub use block::{Attend, Block, Ropes};
 pub use init::create_model;
 pub use load::{LoraConfig, Trainable};
 pub use memory::{MemoryEstimate, MemoryPlan};
 pub use optimizer::{OptimOptions, OptimResult};
 pub use param::{Linear, Lora, Param, Pass};
+pub use value_head::{ValueHead, Values};
 
 use crate::config::ModelConfig;
 use crate::device::Device;
@@ -42,6 +45,8 @@ pub struct Model<D: Device> {
     pub adapter: Option<LoraConfig>,
     /// False while the base is used as the reference model.
     pub lora_on: bool,
+    /// Not one of `params`: no weight file holds it.
+    pub value_head: Option<ValueHead<D>>,
     kept: Option<Kept<D>>,
     /// Optimizer steps taken.
     pub steps: u64,
@@ -118,8 +123,8 @@ impl<D: Device> Model<D> {
         x
     }
 
-    /// Final norm and head for `rows` rows of the residual stream: `[rows, V]`.
-    fn logits_of(&self, x: &D::Buf, rows: usize, decode: bool) -> D::Buf {
+    /// Final norm of `rows` rows of the residual stream: `[rows, H]`, and its statistics.
+    fn final_norm(&self, x: &D::Buf, rows: usize) -> (D::Buf, D::Buf) {
         let h = self.config.hidden_size;
         let (mut n, mut rstd) = (self.dev.alloc(rows * h), self.dev.alloc(rows));
         self.dev.rms_norm(
@@ -132,12 +137,17 @@ impl<D: Device> Model<D> {
             &mut n,
             &mut rstd,
         );
+        (n, rstd)
+    }
+
+    /// Head on normed rows: `[rows, V]`.
+    fn logits_of(&self, normed: &D::Buf, rows: usize, decode: bool) -> D::Buf {
         let mut logits = self.dev.alloc(rows * self.config.vocab_size);
         let head = &self.head_param().data;
         if decode {
-            self.dev.linear_decode(&n, rows, head, &mut logits, false);
+            self.dev.linear_decode(normed, rows, head, &mut logits, false);
         } else {
-            self.dev.linear(&n, rows, head, &mut logits, false);
+            self.dev.linear(normed, rows, head, &mut logits, false);
         }
         logits
     }
@@ -162,7 +172,7 @@ impl<D: Device> Model<D> {
         let last: Vec<u32> = layout.segments.iter().map(|s| (s.start + s.len - 1) as u32).collect();
         let mut rows = self.dev.alloc(last.len() * self.config.hidden_size);
         self.dev.gather(&x, &last, self.config.hidden_size, &mut rows);
-        self.logits_of(&rows, last.len(), true)
+        self.logits_of(&self.final_norm(&rows, last.len()).0, last.len(), true)
     }
 
     /// One token of every sequence; `at` is where its key and value go, `tables` include it. Returns logits `[n, V]`.
@@ -177,7 +187,7 @@ impl<D: Device> Model<D> {
         self.reach(positions.iter().max().map_or(1, |&p| p as usize + 1));
         let x = self.embed_tokens(ids);
         let x = self.run(x, positions, &mut Attend::Decode(kv, tables, at), self.pass(true, None));
-        self.logits_of(&x, ids.len(), true)
+        self.logits_of(&self.final_norm(&x, ids.len()).0, ids.len(), true)
     }
 
     /// Residual stream entering each block and leaving the last (for checks): `layers + 1` buffers of `[T, H]`.
@@ -212,6 +222,6 @@ impl<D: Device> Model<D> {
         self.reach(layout.longest());
         let x = self.embed_tokens(ids);
         let x = self.run(x, &layout.positions, &mut Attend::Packed(layout), self.pass(false, None));
-        self.logits_of(&x, ids.len(), false)
+        self.logits_of(&self.final_norm(&x, ids.len()).0, ids.len(), false)
     }
 }

@@ -1,4 +1,4 @@
-//! To disk and back: Hugging Face weights, PEFT adapters, optimizer state.
+//! To disk and back: Hugging Face weights and PEFT adapters.
 
 use super::load::{LoraConfig, ALL_LINEAR};
 use super::{Model, Param};
@@ -178,63 +178,5 @@ impl<D: Device> Model<D> {
         }
         self.adapter = None;
         self.trainable = super::Trainable::None;
-    }
-
-    /// Optimizer moments of every trained parameter and the step counters, for a resume that continues bit for bit.
-    pub fn save_state(&mut self, path: &Path) -> Result<()> {
-        let mut tensors: Vec<(String, Vec<usize>, Vec<f32>)> = Vec::new();
-        self.for_each_param(|dev, p| {
-            let len = p.len();
-            if let Some((m, v)) = p.state.as_ref().and_then(|s| s.moments.as_ref()) {
-                for (kind, buf) in [("exp_avg", m), ("exp_avg_sq", v)] {
-                    let mut host = vec![0.0; len];
-                    dev.download(buf, &mut host);
-                    tensors.push((format!("{}.{kind}", p.name), p.shape.clone(), host));
-                }
-            }
-        });
-        let out: Vec<TensorOut> =
-            tensors.iter().map(|(name, shape, data)| TensorOut { name, shape, data, dtype: Dtype::F32 }).collect();
-        let (steps, passes) = (self.steps.to_string(), self.passes.to_string());
-        write_safetensors(path, &out, &[("step", &steps), ("forward_passes", &passes)])
-    }
-
-    /// # Errors
-    /// `bad-state` when the file belongs to another set of trained weights.
-    pub fn load_state(&mut self, path: &Path) -> Result<()> {
-        let file = SafetensorsFile::open(path)?;
-        let number = |key: &str| file.metadata().get(key).and_then(|s| s.parse::<u64>().ok());
-        let (Some(steps), Some(passes)) = (number("step"), number("forward_passes")) else {
-            bail!("bad-state", "{} is not an optimizer state: it has no step count", path.display());
-        };
-        let mut failure = None;
-        self.for_each_param(|dev, p| {
-            if failure.is_some() || steps == 0 {
-                return;
-            }
-            let (name, shape) = (p.name.clone(), p.shape.clone());
-            let Some(state) = &mut p.state else { return };
-            let read = |kind: &str| -> Result<D::Buf> {
-                let view = file.tensor(&format!("{name}.{kind}"))?;
-                if view.shape != shape {
-                    bail!(
-                        "bad-state",
-                        "{}: {name}.{kind} has shape {:?}, expected {shape:?}",
-                        path.display(),
-                        view.shape
-                    );
-                }
-                Ok(dev.upload(&view.to_f32()?))
-            };
-            match read("exp_avg").and_then(|m| Ok((m, read("exp_avg_sq")?))) {
-                Ok(moments) => state.moments = Some(moments),
-                Err(e) => failure = Some(e),
-            }
-        });
-        if let Some(e) = failure {
-            return Err(e);
-        }
-        (self.steps, self.passes) = (steps, passes);
-        Ok(())
     }
 }

@@ -189,8 +189,8 @@ fn log_probabilities() {
         let targets: Vec<i32> = (0..rows as i32).map(|r| r * 3 % vocab as i32).collect();
         let (dlp, dh) = (noise(rows, 2), noise(rows, 3));
         let forward = |z: &Vector| {
-            let [mut lp, mut entropy, mut lse] = [blank(rows), blank(rows), blank(rows)];
-            DEV.logprob(z, rows, vocab, &targets, temperature, &mut lp, &mut entropy, &mut lse);
+            let [mut lp, mut entropy, mut hit, mut lse] = [(); 4].map(|()| blank(rows));
+            DEV.logprob(z, rows, vocab, &targets, temperature, &mut lp, &mut entropy, &mut hit, &mut lse);
             (lp, entropy, lse)
         };
         let (_, entropy, lse) = forward(&z);

@@ -6,9 +6,9 @@ use hone_engine::cpu::Cpu;
 use hone_engine::device::Device;
 use hone_engine::formats::Checkpoint;
 use hone_engine::layout::Layout;
-use hone_engine::model::{create_model, Batch, LoraConfig, Model, OptimOptions};
+use hone_engine::model::{create_model, Batch, LoraConfig, Model, OptimOptions, Param, Values};
 use hone_engine::reference::Reference;
-use hone_engine::request::{SampleEvent, SampleJob, SampleRequest};
+use hone_engine::request::{SampleEvent, SampleJob, SampleRequest, Stream};
 use hone_engine::sampler::Sampler;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -41,9 +41,9 @@ fn greedy<D: Device>(m: &mut Model<D>, prompt: Vec<i32>) -> (Vec<i32>, Vec<f32>)
     let sink = Box::new(move |e| match e {
         SampleEvent::Done(s) => *to.lock().unwrap() = Some(s),
         SampleEvent::Failed(e) => panic!("{e}"),
-        SampleEvent::Token { .. } => {}
+        _ => {}
     });
-    sampler.submit(m, SampleJob { requests: vec![request], stream: false, cancel: Arc::default(), sink });
+    sampler.submit(m, SampleJob { requests: vec![request], stream: Stream::default(), cancel: Arc::default(), sink });
     while !sampler.idle() {
         sampler.step(m);
     }
@@ -77,23 +77,31 @@ fn outcome<D: Device>(dev: D, path: &Path, train: Train) -> Outcome {
     let mut gradients = Vec::new();
     if train != Train::No {
         // The second step of an adapter is the first in which all its weights have a gradient.
+        m.attach_value_head().unwrap();
         for step in 0..2 {
             let batch = Batch { ids: tokens.clone(), layout: layout.clone(), mask: vec![] };
-            let s = m.forward(batch, true, 0.8).unwrap();
+            let s = m.forward(batch, true, 0.8, Some(Values::Shared)).unwrap();
+            let v = s.values.unwrap();
             let known = |x: Vec<f32>| x.into_iter().filter(|x| !x.is_nan()).collect::<Vec<f32>>();
-            scores.extend([known(s.logprobs), known(s.entropy)]);
-            m.backward(&noise(n, 10 + step), Some(&noise(n, 20 + step))).unwrap();
-            m.for_each_param(|dev, p| {
+            scores.extend([known(s.logprobs), known(s.entropy), known(v.tokens), v.ends]);
+            scores.push(s.correct.iter().map(|&x| f32::from(x)).collect());
+            let [dlp, dentropy, dvalues] = [10, 20, 30].map(|seed| noise(n, seed + step));
+            m.backward(Some(&dlp), Some(&dentropy), Some(&dvalues)).unwrap();
+            let mut note = |dev: &D, p: &mut Param<D>| {
                 let (name, len) = (format!("{} step {step}", p.name), p.len());
                 if let Some(g) = p.grad() {
                     let mut host = vec![0.0; len];
                     dev.download(g, &mut host);
                     gradients.push((name, host));
                 }
-            });
+            };
+            m.for_each_param(&mut note);
+            let dev = m.dev.clone();
+            m.value_head.iter_mut().flat_map(|v| v.params_mut()).for_each(|p| note(&dev, p));
             // So large an epsilon that a gradient of almost 0 makes a step of almost 0.
             let o = OptimOptions {
-                lr: 0.01,
+                lr: Some(0.01),
+                value_lr: Some(0.02),
                 beta1: 0.9,
                 beta2: 0.99,
                 eps: 0.1,
@@ -104,7 +112,8 @@ fn outcome<D: Device>(dev: D, path: &Path, train: Train) -> Outcome {
             m.optim_step(o).unwrap();
         }
     }
-    let weights = m.params().map(|p| (p.name.clone(), m.dev.matrix_download(&p.data).unwrap())).collect();
+    let head = m.value_head.iter().flat_map(|v| v.params());
+    let weights = m.params().chain(head).map(|p| (p.name.clone(), m.dev.matrix_download(&p.data).unwrap())).collect();
     let (greedy, greedy_logprobs) = greedy(&mut m, tokens[..21].to_vec());
     Outcome { scores, gradients, weights, greedy, greedy_logprobs }
 }

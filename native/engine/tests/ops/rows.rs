@@ -152,21 +152,43 @@ fn log_probabilities() {
             let (targets, dlp, dentropy) = (ids(rows, vocab, 2), noise(rows, 3), noise(rows, 4));
             let what = format!("log-probs {rows} {vocab} ±{size} at {temperature}");
             compare!(what, 5e-7, size / temperature, |dev| {
-                let mut outs = [blank(dev, rows), blank(dev, rows), blank(dev, rows)];
-                let [lp, entropy, lse] = &mut outs;
-                dev.logprob(&dev.upload(&z), rows, vocab, &targets, temperature, lp, entropy, lse);
+                let mut outs = [blank(dev, rows), blank(dev, rows), blank(dev, rows), blank(dev, rows)];
+                let [lp, entropy, correct, lse] = &mut outs;
+                dev.logprob(&dev.upload(&z), rows, vocab, &targets, temperature, lp, entropy, correct, lse);
                 outs.iter().map(|b| read(dev, b, rows)).collect()
             });
             compare!(what, 5e-7 * size / temperature, 1.0 / temperature, |dev| {
-                let [mut lp, mut entropy, mut lse] = [blank(dev, rows), blank(dev, rows), blank(dev, rows)];
+                let [mut lp, mut entropy, mut hit, mut lse] = [(); 4].map(|()| blank(dev, rows));
                 let (mut a, mut b) = (given(dev, &z), given(dev, &z));
-                dev.logprob(&a, rows, vocab, &targets, temperature, &mut lp, &mut entropy, &mut lse);
+                dev.logprob(&a, rows, vocab, &targets, temperature, &mut lp, &mut entropy, &mut hit, &mut lse);
                 let (h, d) = (&entropy, Some(&dentropy[..]));
                 dev.logprob_backward(&mut a, rows, vocab, &targets, temperature, &lse, h, &dlp, d);
                 dev.logprob_backward(&mut b, rows, vocab, &targets, temperature, &lse, h, &dlp, None);
                 [a, b].iter().map(|b| read(dev, b, rows * vocab)).collect()
             });
         }
+    }
+}
+
+/// The target is most likely, also beside an equal one; it is second; all are equal.
+#[test]
+fn correct_is_the_most_likely_token_or_one_equal_to_it() {
+    for vocab in RAGGED.into_iter().filter(|&v| v > 2) {
+        let mut z = noise(5 * vocab, 1);
+        for row in 0..4 {
+            z[row * vocab + vocab - 1] = 7.0;
+            z[row * vocab + vocab / 2 - 1] = [6.9999995, 7.0, 6.0, 7.0000005][row];
+        }
+        z[4 * vocab..].fill(-3.0);
+        let last = vocab as i32 - 1;
+        compare!(format!("correct of {vocab}"), 5e-7, |dev| {
+            let [mut lp, mut entropy, mut hit, mut lse] = [(); 4].map(|()| blank(dev, 5));
+            let targets = [last, last, 0, last, 1];
+            dev.logprob(&dev.upload(&z), 5, vocab, &targets, 1.3, &mut lp, &mut entropy, &mut hit, &mut lse);
+            let hit = read(dev, &hit, 5);
+            assert_eq!(hit, [1.0, 1.0, 0.0, 0.0, 1.0]);
+            vec![hit]
+        });
     }
 }
 

@@ -3,12 +3,15 @@
 //!
 //! Buffers that `alloc` hands out are full of NaN, so that reading what was never written shows.
 
+mod attention;
+
 use crate::config::Activation;
-use crate::device::{AdamW, AttentionShape, Device, PageTable, PAGE};
+use crate::device::{AdamW, AttentionShape, Device, PageTable};
 use crate::error::Result;
 use crate::formats::TensorView;
 use crate::layout::Layout;
-use std::collections::BTreeMap;
+
+pub use attention::RefKv;
 
 pub struct Reference;
 
@@ -18,16 +21,6 @@ pub struct RefMatrix {
     inn: usize,
     encoded: bool,
     data: Vec<f64>,
-}
-
-/// Layer, page, slot.
-type Place = (usize, u32, u32);
-
-pub struct RefKv {
-    layers: usize,
-    width: usize,
-    /// Key and value of every place, all heads in one row.
-    rows: BTreeMap<Place, [Vec<f64>; 2]>,
 }
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {
@@ -65,41 +58,6 @@ fn softmax(x: &[f64]) -> (Vec<f64>, f64) {
     let max = x.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let lse = max + x.iter().map(|x| (x - max).exp()).sum::<f64>().ln();
     (x.iter().map(|x| (x - lse).exp()).collect(), lse)
-}
-
-/// For every row of a packed batch: the rows it attends to, itself included, in order of position.
-fn visible(layout: &Layout, window: Option<usize>) -> Vec<Vec<usize>> {
-    let mut all = Vec::new();
-    for s in &layout.segments {
-        let before = s.parent.map_or(0..0, |p| {
-            let p = &layout.segments[p];
-            p.start..p.start + p.len
-        });
-        for i in 0..s.len {
-            let context: Vec<usize> = before.clone().chain(s.start..=s.start + i).collect();
-            let seen = window.unwrap_or(context.len()).min(context.len());
-            all.push(context[context.len() - seen..].to_vec());
-        }
-    }
-    all
-}
-
-/// One query head against the keys it sees: probabilities, and log-sum-exp of the scaled scores.
-fn scores(q: &[f64], keys: &[&[f64]], scale: f32) -> (Vec<f64>, f64) {
-    softmax(&keys.iter().map(|k| f64::from(scale) * dot(q, k)).collect::<Vec<_>>())
-}
-
-impl AttentionShape {
-    /// Where head `h` lies in row `r` of q.
-    fn query(&self, r: usize, h: usize) -> std::ops::Range<usize> {
-        let at = (r * self.heads + h) * self.head_dim;
-        at..at + self.head_dim
-    }
-    /// Where the keys (or values) of query head `h` lie in row `r` of k (or v): neighbouring query heads share one.
-    fn key(&self, r: usize, h: usize) -> std::ops::Range<usize> {
-        let at = (r * self.kv_heads + h / (self.heads / self.kv_heads)) * self.head_dim;
-        at..at + self.head_dim
-    }
 }
 
 impl Device for Reference {
@@ -270,18 +228,7 @@ impl Device for Reference {
         out: &mut Vec<f64>,
         lse: &mut Vec<f64>,
     ) {
-        for (r, seen) in visible(layout, s.window).iter().enumerate() {
-            for h in 0..s.heads {
-                let keys: Vec<&[f64]> = seen.iter().map(|&j| &k[s.key(j, h)]).collect();
-                let (p, l) = scores(&q[s.query(r, h)], &keys, s.scale);
-                lse[r * s.heads + h] = l;
-                let o = &mut out[s.query(r, h)];
-                o.fill(0.0);
-                for (p, &j) in p.iter().zip(seen) {
-                    o.iter_mut().zip(&v[s.key(j, h)]).for_each(|(o, v)| *o += p * v);
-                }
-            }
-        }
+        attention::forward([q, k, v], layout, s, out, lse);
     }
     fn attention_backward(
         &self,
@@ -297,24 +244,7 @@ impl Device for Reference {
         dk: &mut Vec<f64>,
         dv: &mut Vec<f64>,
     ) {
-        for (d, heads) in [(&mut *dq, s.heads), (&mut *dk, s.kv_heads), (&mut *dv, s.kv_heads)] {
-            d[..layout.rows() * heads * s.head_dim].fill(0.0);
-        }
-        for (r, seen) in visible(layout, s.window).iter().enumerate() {
-            for h in 0..s.heads {
-                let (qr, dor) = (&q[s.query(r, h)], &dout[s.query(r, h)]);
-                let keys: Vec<&[f64]> = seen.iter().map(|&j| &k[s.key(j, h)]).collect();
-                let (p, _) = scores(qr, &keys, s.scale);
-                let dp: Vec<f64> = seen.iter().map(|&j| dot(dor, &v[s.key(j, h)])).collect();
-                let mean = dot(&p, &dp);
-                for ((&j, p), dp) in seen.iter().zip(&p).zip(&dp) {
-                    let ds = p * (dp - mean) * f64::from(s.scale);
-                    dq[s.query(r, h)].iter_mut().zip(&k[s.key(j, h)]).for_each(|(d, k)| *d += ds * k);
-                    dk[s.key(j, h)].iter_mut().zip(qr).for_each(|(d, q)| *d += ds * q);
-                    dv[s.key(j, h)].iter_mut().zip(dor).for_each(|(d, o)| *d += p * o);
-                }
-            }
-        }
+        attention::backward(dout, [q, k, v], layout, s, [dq, dk, dv]);
     }
 
     fn glu(&self, g: &Vec<f64>, u: &Vec<f64>, act: Activation, len: usize, h: &mut Vec<f64>) {
@@ -397,13 +327,16 @@ impl Device for Reference {
         temperature: f32,
         lp: &mut Vec<f64>,
         entropy: &mut Vec<f64>,
+        correct: &mut Vec<f64>,
         lse: &mut Vec<f64>,
     ) {
         for r in 0..rows {
             let x: Vec<f64> = logits[r * vocab..][..vocab].iter().map(|z| z / f64::from(temperature)).collect();
             let (p, l) = softmax(&x);
             lse[r] = l;
-            lp[r] = x[targets[r] as usize] - l;
+            let target = x[targets[r] as usize];
+            lp[r] = target - l;
+            correct[r] = if x.iter().all(|&x| x <= target) { 1.0 } else { 0.0 };
             // −Σ p · log p
             entropy[r] = p.iter().zip(&x).map(|(p, x)| p * (l - x)).sum();
         }
@@ -457,19 +390,16 @@ impl Device for Reference {
     }
 
     fn kv_new(&self, layers: usize, kv_heads: usize, head_dim: usize) -> RefKv {
-        RefKv { layers, width: kv_heads * head_dim, rows: BTreeMap::new() }
+        RefKv::new(layers, kv_heads * head_dim)
     }
     fn kv_write(&self, kv: &mut RefKv, layer: usize, k: &Vec<f64>, v: &Vec<f64>, at: &[(u32, u32)]) {
-        for (i, &(page, slot)) in at.iter().enumerate() {
-            let row = i * kv.width..(i + 1) * kv.width;
-            kv.rows.insert((layer, page, slot), [k[row.clone()].to_vec(), v[row].to_vec()]);
-        }
+        kv.write(layer, k, v, at);
     }
     fn kv_page_bytes(&self, kv: &RefKv) -> usize {
-        PAGE * kv.layers * 2 * kv.width * size_of::<f64>()
+        kv.page_bytes()
     }
     fn kv_clear(&self, kv: &mut RefKv) {
-        kv.rows.clear();
+        kv.clear();
     }
     fn attention_decode(
         &self,
@@ -480,21 +410,6 @@ impl Device for Reference {
         s: AttentionShape,
         out: &mut Vec<f64>,
     ) {
-        for (r, t) in tables.iter().enumerate() {
-            let place = |pages: &[u32], i: usize| (layer, pages[i / PAGE], (i % PAGE) as u32);
-            let prefix = (0..t.prefix_len).map(|i| place(&t.prefix, i));
-            let tokens: Vec<_> =
-                prefix.chain((0..t.own_len).map(|i| place(&t.own, i))).map(|at| &kv.rows[&at]).collect();
-            let seen = &tokens[tokens.len() - s.window.unwrap_or(tokens.len()).min(tokens.len())..];
-            for h in 0..s.heads {
-                let keys: Vec<&[f64]> = seen.iter().map(|[k, _]| &k[s.key(0, h)]).collect();
-                let (p, _) = scores(&q[s.query(r, h)], &keys, s.scale);
-                let o = &mut out[s.query(r, h)];
-                o.fill(0.0);
-                for (p, [_, v]) in p.iter().zip(seen) {
-                    o.iter_mut().zip(&v[s.key(0, h)]).for_each(|(o, v)| *o += p * v);
-                }
-            }
-        }
+        attention::decode(kv, layer, q, tables, s, out);
     }
 }
