@@ -1,4 +1,4 @@
-/** The two curves of a run as one SVG picture that follows the reader's light or dark setting. */
+/** The curves of a run as one SVG picture that follows the reader's light or dark setting. */
 
 import type { MetricsRow } from "../contract/run.ts";
 
@@ -26,35 +26,84 @@ const width = 720;
 const panelHeight = 260;
 const margin = { left: 52, right: 150, top: 34, bottom: 30 };
 
-/** Reward and response length over the steps of a run. */
+/** What there is to draw, in the order of drawing. A panel appears when one of its metrics was measured. */
+interface PanelPlan {
+  title: string;
+  training: string;
+  validation: string;
+  /** The lowest and highest value that are always in sight. */
+  always: [number, number];
+  /** Known players are drawn too. */
+  references?: true;
+  /** Left out when one of these was measured, which say more: the loss of RL is no sign of progress. */
+  unless?: readonly string[];
+}
+
+const plans: PanelPlan[] = [
+  { title: "Mean reward", training: "reward", validation: "eval_reward", always: [0, 1], references: true },
+  {
+    title: "Loss, per token",
+    training: "loss",
+    validation: "eval_loss",
+    always: [0, 0],
+    unless: ["reward", "rewards/margins"],
+  },
+  {
+    title: "Better answer preferred, share of pairs",
+    training: "rewards/accuracies",
+    validation: "eval_rewards/accuracies",
+    always: [0, 1],
+  },
+  {
+    title: "Margin between the answers",
+    training: "rewards/margins",
+    validation: "eval_rewards/margins",
+    always: [0, 0],
+  },
+  {
+    title: "Response length, tokens",
+    training: "completions/mean_length",
+    validation: "eval_completions/mean_length",
+    always: [0, 1],
+  },
+];
+
+/** The curves that fit the method, over the steps of a run: those whose metrics it has measured. */
 export function curvesSvg(rows: readonly MetricsRow[], references: readonly ReferenceLine[]): string {
-  const lengths = series(rows, "completions/mean_length");
-  const evaluated = series(rows, "eval_completions/mean_length");
-  const longest = Math.max(1, ...[...lengths, ...evaluated].map(({ value }) => value));
-  const panels: Panel[] = [
-    {
-      title: "Mean reward",
-      points: series(rows, "reward"),
-      marks: series(rows, "eval_reward"),
-      references,
-      range: [-1, 1],
-    },
-    {
-      title: "Response length, tokens",
-      points: lengths,
-      marks: evaluated,
-      references: [],
-      range: [0, longest * 1.05],
-    },
-  ];
+  const panels = panelsOf(rows, references);
   const lastStep = Math.max(1, ...rows.map(({ step }) => step));
+  const height = panels.length * panelHeight;
   const body = panels.map((panel, i) => drawPanel(panel, lastStep, i * panelHeight)).join("\n");
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${2 * panelHeight}" role="img" aria-label="Reward and response length over ${lastStep} steps">
+  const titles = panels.map(({ title }) => title.toLowerCase()).join("; ");
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" role="img" aria-label="${titles}, over ${lastStep} steps">
 <style>${style}</style>
-<rect class="paper" width="${width}" height="${2 * panelHeight}"/>
+<rect class="paper" width="${width}" height="${height}"/>
 ${body}
 </svg>
 `;
+}
+
+function panelsOf(rows: readonly MetricsRow[], references: readonly ReferenceLine[]): Panel[] {
+  const has = (name: string) => rows.some((row) => row[name] !== undefined);
+  const shown = plans.filter(
+    ({ training, validation, unless = [] }) => (has(training) || has(validation)) && !unless.some(has),
+  );
+  return (shown.length > 0 ? shown : [plans[0]]).map(({ title, training, validation, always, references: known }) => {
+    const [points, marks] = [series(rows, training), series(rows, validation)];
+    const lines = known === true ? references : [];
+    const values = [...points, ...marks, ...lines].map(({ value }) => value);
+    return { title, points, marks, references: lines, range: rangeOf([...values, ...always]) };
+  });
+}
+
+/** Rewards within −1 … 1 keep that whole range, so that pictures can be compared; others get what they need. */
+function rangeOf(values: readonly number[]): [number, number] {
+  const finite = values.filter(Number.isFinite);
+  const [low, high] = [Math.min(...finite), Math.max(...finite)];
+  if (low >= 0) return [0, high === 1 ? 1 : high * 1.05 || 1];
+  if (low >= -1 && high === 1) return [-1, 1];
+  const space = 0.05 * (high - low);
+  return [low - space, high + space];
 }
 
 /** Plain colours, no custom properties: image viewers and editors know no others. */

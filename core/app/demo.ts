@@ -2,44 +2,54 @@
 
 import { join, resolve } from "node:path";
 import type { DemoOutput } from "../contract/cli-json.ts";
-import type { RunConfig, RunConfigInput } from "../contract/config.ts";
-import { defaultsFor } from "../contract/defaults.ts";
+import type { OptionName, RunConfig, RunConfigInput } from "../contract/config.ts";
 import { CancelledError, HoneError } from "../contract/errors.ts";
 import type { EvalReport, Evaluation } from "../contract/eval.ts";
+import { resolveConfig } from "../contract/resolve-config.ts";
+import { compareControl } from "../evaluate/control.ts";
+import { compare } from "../evaluate/measures.ts";
 import { findRun, newRunName, runsFolder } from "../store/library.ts";
-import { findTask } from "../tasks/tasks.ts";
+import type { Task } from "../tasks/task.ts";
+import { openTask } from "../tasks/open-task.ts";
 import { checkpointFolder, newestIntactCheckpoint, readTrainerState } from "../train/checkpoints.ts";
 import { shortName } from "../train/model-ref.ts";
 import { peakMemory } from "../train/loop.ts";
 import { RunFolder } from "../train/run-folder.ts";
 import type { TrainResult } from "../train/run.ts";
 import { writeDemoReport } from "./demo-report.ts";
+import { demoVerdict } from "./demo-verdict.ts";
+import { evalOutput } from "./eval-output.ts";
 import { evaluatePolicy, type EvaluateHooks } from "./evaluate-model.ts";
-import type { Session } from "./session.ts";
+import type { OpenChoices, OpenPolicy, Session } from "./session.ts";
 import { resumeRun, trainModel, type TrainHooks } from "./train-model.ts";
 
 export interface DemoRequest {
-  /** Default: that of the run that is taken up again, or the starter. */
-  model?: string;
-  task: string;
-  steps?: number;
-  /** Default: that of the run that is taken up again, or 42. */
-  seed?: number;
-  /** Run folder; one that holds a run of the same model is taken up again. Default: a new one in the library. */
-  out?: string;
-  /** Answers per held-out row, before and after. */
+  /**
+   * Options of the training. Defaults: those of the run that is taken up again; otherwise the starter, tic-tac-toe, seed
+   * 42, and what a training has. `output_dir`: a folder that holds such a run is taken up again.
+   */
+  config?: RunConfigInput;
+  /** Answers per held-out row, before and after. Default 1. */
   samples?: number;
   games?: number;
-  /** Further options of the training. */
-  config?: RunConfigInput;
+  /** Measure only about this many held-out rows. Default 500. */
+  limit?: number;
+  /** Measure the unrelated small set too. Default true. */
+  control?: boolean;
 }
 
 /** What a demo is about to do. */
 export interface DemoPlan {
   run: string;
   model: string;
-  steps: number;
+  task: Task;
+  method: RunConfig["method"];
+  /** Null: by epochs. */
+  steps: number | null;
 }
+
+/** Held-out rows of a demo: enough for intervals that a small gain can leave. */
+const defaultLimit = 500;
 
 export interface DemoHooks extends TrainHooks {
   onPlan: (plan: DemoPlan) => void;
@@ -48,80 +58,100 @@ export interface DemoHooks extends TrainHooks {
 }
 
 export async function runDemo(session: Session, request: DemoRequest, hooks: DemoHooks): Promise<DemoOutput> {
-  const { task: taskName, samples = 1 } = request;
-  const task = findTask(taskName);
-  const existing = request.out === undefined ? undefined : findRun(request.out);
+  const { config: given = {}, samples = 1, limit = defaultLimit, control = true } = request;
+  const existing = given.output_dir == null ? undefined : findRun(given.output_dir);
   const stored = existing === undefined ? undefined : RunFolder.open(existing).readConfig().config;
-  const { model = stored?.model ?? "starter", seed = stored?.seed ?? 42 } = request;
-  const out = existing ?? resolve(request.out ?? join(runsFolder(), newRunName(["demo", taskName, shortName(model)])));
-  const input: RunConfigInput = {
-    ...request.config,
-    model,
-    task: taskName,
-    seed,
-    output_dir: out,
-    ...(request.steps !== undefined && { max_steps: request.steps }),
-  };
-  if (stored === undefined) RunFolder.requireNew(out);
-  else refuseOtherRun(out, stored, input);
-  const steps = request.steps ?? stored?.max_steps ?? defaultsFor({ ...input, model, task: taskName }).max_steps;
-  hooks.onPlan({ run: out, model, steps: steps ?? 0 });
-
-  const measured = { task: taskName, seed, samples, ...(request.games !== undefined && { games: request.games }) };
-  const evaluateHooks = (stage: "before" | "after"): EvaluateHooks => ({
-    signal: hooks.signal,
-    onProgress: (progress) => hooks.onEvaluate(stage, progress),
-  });
-
-  const first = await session.openPolicy(model);
-  let before: Evaluation;
+  if (stored !== undefined) refuseOtherRun(given, stored);
+  const { model = "starter", task: taskName = "tic-tac-toe", seed = 42, reward = null } = { ...stored, ...given };
+  const task = await openTask(taskName, { reward });
   try {
-    before = await evaluatePolicy(task, first, { ...measured, model }, {}, evaluateHooks("before"));
-  } finally {
-    await first.close();
-  }
-  hooks.onEvaluated("before", before.report);
+    const place = () => given.output_dir ?? join(runsFolder(), newRunName(["demo", task.name, shortName(model)]));
+    const out = existing ?? resolve(place());
+    const input: RunConfigInput = { ...given, model, task: taskName, seed, output_dir: out };
+    if (stored === undefined) RunFolder.requireNew(out);
+    const planned = stored ?? resolveConfig(input);
+    hooks.onPlan({ run: out, model, task, method: planned.method, steps: given.max_steps ?? planned.max_steps });
+    const measured = {
+      ...{ task: taskName, seed, samples, limit, control },
+      ...(request.games !== undefined && { games: request.games }),
+      maxTokens: planned.max_completion_length,
+      splitSeed: planned.split_seed,
+    };
+    const measure = async (stage: "before" | "after", reference: string, base?: OpenPolicy) => {
+      const opened = await session.openPolicy(reference, openChoices(planned));
+      const others = base === undefined ? {} : { opponents: { base: base.policy }, reference: base };
+      try {
+        const evaluation = await evaluatePolicy(task, opened, { ...measured, model: reference }, others, {
+          signal: hooks.signal,
+          onProgress: (progress) => hooks.onEvaluate(stage, progress),
+        });
+        hooks.onEvaluated(stage, evaluation.report);
+        return evaluation;
+      } finally {
+        await opened.close();
+      }
+    };
 
-  const { run, state, finished } = await trainOrResume(session, input, existing, hooks);
-  const folder = RunFolder.open(run);
-  folder.writeEvaluation(0, "held-out", before);
-  if (!finished) throw new CancelledError();
+    const before = await measure("before", model);
+    const { run, state, finished } = await trainOrResume(session, input, existing, hooks);
+    const folder = RunFolder.open(run);
+    folder.writeEvaluation(0, "held-out", before);
+    if (!finished) throw new CancelledError();
 
-  const step = state.best?.step ?? state.step;
-  const reference = `${run}:${step}`;
-  const trained = await session.openPolicy(reference);
-  let after: Evaluation;
-  try {
-    const base = await session.openPolicy(model);
+    const step = state.best?.step ?? state.step;
+    const base = await session.openPolicy(model, openChoices(planned));
+    let after: Evaluation;
     try {
-      const opponents = { base: base.policy };
-      after = await evaluatePolicy(task, trained, { ...measured, model: reference }, opponents, evaluateHooks("after"));
+      after = await measure("after", `${run}:${step}`, base);
     } finally {
       await base.close();
     }
-  } finally {
-    await trained.close();
-  }
-  folder.writeEvaluation(step, "held-out", after);
-  hooks.onEvaluated("after", after.report);
+    folder.writeEvaluation(step, "held-out", after);
 
-  const train = {
-    steps: state.step,
-    rollouts: state.num_rollouts,
-    tokens: state.num_tokens,
-    seconds: state.seconds,
-    peak_rss_bytes: peakMemory(),
-  };
-  const report = writeDemoReport({ folder, task, before, after, step, train, checkpoint: checkpointFolder(run, step) });
-  return { before: before.report, after: after.report, train, run, report };
+    const change = compareWithControl(before, after, seed);
+    const verdict = demoVerdict(before, after, change);
+    const train = {
+      steps: state.step,
+      rollouts: state.num_rollouts,
+      tokens: state.num_tokens,
+      seconds: state.seconds,
+      peak_rss_bytes: peakMemory(),
+    };
+    const report = writeDemoReport({ folder, task, before, after, change, verdict, step, train });
+    return { before: evalOutput(before.report), after: evalOutput(after.report), change, verdict, train, run, report };
+  } finally {
+    await task.close?.();
+  }
 }
 
-function refuseOtherRun(out: string, stored: RunConfig, input: RunConfigInput): void {
-  const different = (["model", "task", "seed"] as const).find((name) => stored[name] !== input[name]);
+function compareWithControl(before: Evaluation, after: Evaluation, seed: number): DemoOutput["change"] {
+  const [a, b] = [before.report.control, after.report.control];
+  return {
+    ...compare(before, after, seed),
+    control: a === null || b === null ? null : compareControl(a, b, seed),
+  };
+}
+
+/** Models are measured as they are trained. */
+function openChoices({ chat_template_path, thinking, threads, memory_limit }: RunConfig): OpenChoices {
+  return {
+    ...(chat_template_path !== null && { template: chat_template_path }),
+    ...(thinking !== null && { thinking }),
+    ...(threads !== null && { threads }),
+    ...(memory_limit !== null && { memoryLimit: memory_limit }),
+  };
+}
+
+/** A run keeps its options; only its length may be raised. */
+function refuseOtherRun(given: RunConfigInput, stored: RunConfig): void {
+  const free: OptionName[] = ["output_dir", "max_steps"];
+  const different = (Object.keys(given) as OptionName[]).find(
+    (name) => !free.includes(name) && JSON.stringify(given[name]) !== JSON.stringify(stored[name]),
+  );
   if (different === undefined) return;
   throw new HoneError(
     "run-exists",
-    `${out} holds a run with ${different} ${stored[different]}, not ${String(input[different])}`,
+    `${String(given.output_dir)} holds a run with ${different} ${String(stored[different])}, not ${String(given[different])}`,
     { fix: "choose another --out" },
   );
 }

@@ -1,18 +1,32 @@
-/** Measures a model, given by name, on a task. */
+/** Measures a model, given by name, on a task: its answers, its games, how likely right answers are to it, and a control. */
 
-import type { Evaluation, Split } from "../contract/eval.ts";
 import { defaultsFor } from "../contract/defaults.ts";
+import { HoneError } from "../contract/errors.ts";
+import {
+  preferenceAccuracySchema,
+  solutionLossSchema,
+  type EvalReport,
+  type Evaluation,
+  type Split,
+} from "../contract/eval.ts";
+import { measureControl } from "../evaluate/control.ts";
 import { evaluateTask, pickRows, type EvaluationStage } from "../evaluate/evaluate-task.ts";
 import type { Policy } from "../evaluate/policy-types.ts";
+import { preferenceAccuracy } from "../evaluate/preference-accuracy.ts";
+import { scoreRows } from "../evaluate/score-rows.ts";
+import { solutionLoss } from "../evaluate/solution-loss.ts";
+import { hasSolutions } from "../evaluate/trained-row.ts";
 import { findRun } from "../store/library.ts";
-import type { Task } from "../tasks/task.ts";
-import { findTask } from "../tasks/tasks.ts";
+import type { Task, TaskRow } from "../tasks/task.ts";
+import { openTask } from "../tasks/open-task.ts";
 import { RunFolder } from "../train/run-folder.ts";
 import type { OpenChoices, OpenPolicy, Session } from "./session.ts";
 
 export interface EvaluateRequest {
   model: string;
   task: string;
+  /** A reward file, for a task that is a data file. */
+  reward?: string;
   split?: Split;
   splitSeed?: number;
   samples?: number;
@@ -25,8 +39,10 @@ export interface EvaluateRequest {
   games?: number;
   /** Models to play against, by name. */
   opponents?: readonly string[];
-  /** Measure only about this many rows: whole problems, always the same ones. */
+  /** Measure only about this many rows, if there are more: whole problems, always the same ones. */
   limit?: number;
+  /** Also measure the unrelated small set. Default false. */
+  control?: boolean;
 }
 
 export interface EvaluateHooks {
@@ -40,7 +56,7 @@ export async function evaluateModel(
   choices: OpenChoices,
   hooks: EvaluateHooks = {},
 ): Promise<Evaluation> {
-  const task = findTask(request.task);
+  const task = await openTask(request.task, { reward: request.reward ?? null });
   const opened: OpenPolicy[] = [];
   const open = async (reference: string) => {
     const policy = await session.openPolicy(reference, choices);
@@ -54,36 +70,94 @@ export async function evaluateModel(
       const opponent = await open(reference);
       opponents[opponent.files.name] = opponent.policy;
     }
-    return await evaluatePolicy(task, model, request, opponents, hooks);
+    return await evaluatePolicy(task, model, request, { opponents }, hooks);
   } finally {
     for (const policy of opened) await policy.close();
+    await task.close?.();
   }
 }
 
-/** As `evaluateModel`, with models that are open already. */
-export function evaluatePolicy(
+/**
+ * As `evaluateModel`, with models that are open already. `reference`: the frozen model that margins between the two
+ * answers of a pair are measured against.
+ */
+export async function evaluatePolicy(
   task: Task,
-  { policy, files }: OpenPolicy,
+  opened: OpenPolicy,
   request: EvaluateRequest,
-  opponents: Record<string, Policy>,
+  { opponents = {}, reference }: { opponents?: Record<string, Policy>; reference?: OpenPolicy },
   hooks: EvaluateHooks,
 ): Promise<Evaluation> {
-  const { split = "held-out", samples, temperature, greedy, games, limit } = request;
-  const usual = usualSettings(request.model, task.name);
+  const { policy, files, model, chat } = opened;
+  const { split = "held-out", samples, temperature, greedy, games, limit, seed = 42 } = request;
+  const usual = usualSettings(request.model, request.task);
   const splitSeed = request.splitSeed ?? usual.splitSeed;
-  return evaluateTask(task, policy, {
+  const all = task.rows(split, { seed: splitSeed });
+  const rows = limit === undefined || all.length <= limit ? all : pickRows(task, all, limit, splitSeed);
+  const evaluation = await evaluateTask(task, policy, {
     model: files.name,
     split,
     splitSeed,
-    seed: request.seed ?? 42,
+    seed,
+    rows,
     maxTokens: request.maxTokens ?? usual.maxTokens,
-    ...(limit !== undefined && { rows: pickRows(task, task.rows(split, { seed: splitSeed }), limit, splitSeed) }),
     ...(samples !== undefined && { samples }),
     ...(temperature !== undefined && { temperature }),
     ...(greedy !== undefined && { greedy }),
     games: games === 0 ? false : { ...(games !== undefined && { count: games }), opponents },
     ...hooks,
   });
+  const { signal } = hooks;
+  const settings = { seed, ...(signal !== undefined && { signal }) };
+  const source = { model, chat };
+  hooks.onProgress?.({ stage: "scoring", done: 0, total: rows.length });
+  const scored = await scoreAnswers(task, source, rows, reference, settings);
+  hooks.onProgress?.({ stage: "control", done: 0, total: 1 });
+  const control = request.control === true ? await measureControl(opened, settings) : null;
+  return { ...evaluation, ...scored.items, report: { ...evaluation.report, ...scored.report, control } };
+}
+
+/** What can be told without sampling. A task whose right answers are all too long for the model has none to score. */
+async function scoreAnswers(
+  task: Task,
+  source: Pick<OpenPolicy, "model" | "chat">,
+  rows: readonly TaskRow[],
+  reference: OpenPolicy | undefined,
+  settings: { seed: number; signal?: AbortSignal },
+): Promise<{
+  report: Pick<EvalReport, "solution" | "preference">;
+  items: Pick<Evaluation, "solutions" | "preferences">;
+}> {
+  const solved = hasSolutions(task) ? await ifAny(solutionLoss(source, task, rows, settings)) : undefined;
+  const paired =
+    task.preference === undefined
+      ? undefined
+      : await ifAny(
+          preferenceAccuracy(source, task, rows, {
+            ...settings,
+            ...(reference !== undefined && {
+              reference: (answers) => scoreRows((batch) => reference.model.forward(batch), answers, settings),
+            }),
+          }),
+        );
+  const { items: solutions = [], ...solution } = solved ?? {};
+  const { items: preferences = [], ...preference } = paired ?? {};
+  return {
+    report: {
+      solution: solved === undefined ? null : solutionLossSchema.parse(solution),
+      preference: paired === undefined ? null : preferenceAccuracySchema.parse(preference),
+    },
+    items: { solutions, preferences },
+  };
+}
+
+async function ifAny<T>(measured: Promise<T>): Promise<T | undefined> {
+  try {
+    return await measured;
+  } catch (error) {
+    if (error instanceof HoneError && error.code === "no-rows") return undefined;
+    throw error;
+  }
 }
 
 /** A model is measured under the limits it was trained with, so that before and after are alike. */

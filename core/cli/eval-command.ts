@@ -4,7 +4,17 @@ import { existsSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { Command } from "commander";
 import { evaluateModel, type EvaluateRequest } from "../app/evaluate-model.ts";
-import { evaluationHeading, gameRows, measureTable, referenceText } from "../app/evaluation-text.ts";
+import { evalOutput } from "../app/eval-output.ts";
+import {
+  controlTable,
+  evaluationHeading,
+  failureSentence,
+  failureTable,
+  gameRows,
+  likelihoodTable,
+  measureTable,
+  referenceText,
+} from "../app/evaluation-text.ts";
 import { Session } from "../app/session.ts";
 import { splits, type EvalReport } from "../contract/eval.ts";
 import { textTable } from "../contract/text-table.ts";
@@ -28,17 +38,20 @@ export function addEvalCommand(program: Command): void {
     .command("eval")
     .summary("measure a model on a task")
     .description(
-      "Answers every row of one part of a task, sampled and greedy, and plays whole games, all with fixed seeds.",
+      "Plays every row of one part of a task, sampled and greedy, and whole games where there is one, scores right answers " +
+        "and pairs where the task has them, and says which errors are most frequent; all with fixed seeds.",
     );
   addChatFlags(addModelFlags(command))
     .optionsGroup("What to measure:")
-    .requiredOption("--task <task>", "environment, such as tic-tac-toe")
+    .requiredOption("--task <task>", "a built-in task, a task folder, or a data file")
+    .option("--reward <file>", "how answers to a data file are scored")
     .option("--split <part>", `${splits.join(", ")}`, oneOf(...splits), "held-out")
     .option("--split-seed <number>", "of the division into parts (default: as in training)", wholeNumber())
     .option("--samples <number>", "answers for each row", wholeNumber(1), 1)
     .option("--limit <number>", "measure only about so many rows, always the same ones", wholeNumber(1))
     .option("--no-greedy", "leave the greedy pass out")
     .option("--games <number>", "games per side and opponent, 0 for none", wholeNumber(), 100)
+    .option("--control", "also measure an unrelated small set: plain texts and simple instructions")
     .option("--opponent <model>", "also play against this model; may be given several times", repeated)
     .optionsGroup("Sampling:")
     .option("--seed <number>", "of the draws: the same seed gives the same figures", wholeNumber(), 42)
@@ -60,7 +73,7 @@ export function addEvalCommand(program: Command): void {
       writeFileAtomic(out, JSON.stringify(evaluation) + "\n");
       say(`answers and games are in ${out}`);
     }
-    if (cli.json) printJson(report);
+    if (cli.json) printJson(evalOutput(report));
     else print(evaluationText(report));
   });
 }
@@ -79,12 +92,14 @@ function requestOf(flags: Record<string, unknown>): EvaluateRequest {
   return {
     model: flags["model"] as string,
     task: flags["task"] as string,
+    ...optional("reward", "reward"),
     ...optional("split", "split"),
     ...optional("splitSeed", "splitSeed"),
     ...optional("samples", "samples"),
     ...optional("limit", "limit"),
     ...optional("greedy", "greedy"),
     ...optional("games", "games"),
+    ...optional("control", "control"),
     ...optional("opponents", "opponent"),
     ...optional("seed", "seed"),
     ...optional("temperature", "temperature"),
@@ -95,10 +110,21 @@ function requestOf(flags: Record<string, unknown>): EvaluateRequest {
 export function evaluationText(report: EvalReport): string {
   const reports = [{ label: "mean [95 %]", report }];
   const games = gameRows([{ label: "games", report }]);
-  const tables = [measureTable(reports, "sampled"), measureTable(reports, "greedy"), games];
+  const errors = failureTable(reports);
+  const sentence = report.reward === null ? [] : [failureSentence(report)];
+  const tables = [
+    measureTable(reports, "sampled"),
+    errors,
+    measureTable(reports, "greedy"),
+    likelihoodTable(reports),
+    controlTable(reports),
+    games,
+  ];
   return [
     `${report.model}: ${evaluationHeading(report)}`,
-    `on these boards: ${referenceText(report)}`,
-    ...tables.filter((rows) => rows.length > 0).flatMap((rows) => ["", textTable(rows)]),
+    ...[referenceText(report) ?? []].flat(),
+    ...tables
+      .filter((rows) => rows.length > 0)
+      .flatMap((rows) => ["", textTable(rows), ...(rows === errors ? sentence : [])]),
   ].join("\n");
 }

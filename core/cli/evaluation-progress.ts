@@ -7,6 +7,8 @@ const stageNames: Record<EvaluationStage, string> = {
   sampled: "answering, sampled",
   greedy: "answering, greedy",
   games: "playing games",
+  scoring: "scoring given answers",
+  control: "measuring the control",
 };
 
 export class EvaluationProgress {

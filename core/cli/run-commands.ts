@@ -122,7 +122,12 @@ function showBoard(json: boolean, folder: RunFolder, board: string): void {
   found.sort((a, b) => a.step - b.step);
   if (json) return printJson({ board, answers: found.map(({ step, item }) => ({ step, ...item })) });
   for (const { step, item } of found) {
-    print(`step ${step}, ${item.pass}: reward ${item.reward}${item.failure === null ? "" : ` (${item.failure})`}`);
-    print(`  ${item.text.trim()}`);
+    print(
+      `step ${step}, ${item.pass}: reward ${item.reward ?? "–"}${item.failure === null ? "" : ` (${item.failure})`}`,
+    );
+    for (const { text, replies } of item.turns) {
+      print(`  ${text.trim()}`);
+      for (const reply of replies) print(paint("dim", `  ${reply.role}: ${reply.text.trim()}`));
+    }
   }
 }

@@ -1,8 +1,8 @@
 /** What the command line prints with `--json`: one document per command, in these shapes. */
 
 import { z } from "zod";
-import { runConfigSchema } from "./config.ts";
-import { evalReportSchema } from "./eval.ts";
+import { runConfigInputSchema } from "./config.ts";
+import { controlChangeSchema, evalChangeSchema, evalOutputSchema } from "./eval.ts";
 import { checkpointLineSchema, metricsRowSchema, runEventSchema } from "./run.ts";
 
 const count = z.number().int().min(0);
@@ -19,9 +19,6 @@ export const scoreOutputSchema = z.object({
   entropy: z.array(z.number()),
 });
 export type ScoreOutput = z.infer<typeof scoreOutputSchema>;
-
-/** `hone eval`. */
-export const evalOutputSchema = evalReportSchema;
 
 /** `hone template render`. `trained` marks the tokens that a loss would use. */
 export const renderOutputSchema = z.object({
@@ -40,8 +37,12 @@ export const parseOutputSchema = z.object({
 
 /** `hone demo`. */
 export const demoOutputSchema = z.object({
-  before: evalReportSchema,
-  after: evalReportSchema,
+  before: evalOutputSchema,
+  after: evalOutputSchema,
+  /** After minus before on the same rows and the same control, with 95 % intervals. */
+  change: evalChangeSchema.extend({ control: controlChangeSchema.nullable() }),
+  /** What the change says, in words. */
+  verdict: z.array(z.string()),
   train: z.object({
     steps: count,
     rollouts: count,
@@ -70,7 +71,8 @@ export const trainOutputSchema = z.object({
 
 /** `hone train --dry-run`. */
 export const runPlanSchema = z.object({
-  config: runConfigSchema,
+  /** The options that the run goes by. */
+  config: runConfigInputSchema,
   model: z.object({
     name: z.string(),
     architecture: z.string(),
@@ -81,7 +83,10 @@ export const runPlanSchema = z.object({
   rows: z.object({ train: count, validation: count, held_out: count }),
   steps: count,
   epochs: z.number(),
-  answers_per_step: count,
+  /** Rows, pairs or prompts in one step. */
+  rows_per_step: count,
+  /** Null where nothing is sampled. */
+  answers_per_step: count.nullable(),
   optimizer_steps: count,
   /** Prompts once, and answers: as long as they are now, and at their limit. */
   tokens_per_step: z.object({ now: count, most: count }),
@@ -92,6 +97,8 @@ export const runPlanSchema = z.object({
     optimizer: count,
     activations: count,
     kv_cache: count,
+    /** A second copy of the model, where a KL term needs one. */
+    reference: count,
     /** Hone itself, before a model is opened. */
     program: count,
     total: count,
@@ -124,7 +131,7 @@ export const listOutputSchema = z.object({ runs: z.array(runSummarySchema) });
 
 /** `hone show`. */
 export const showOutputSchema = runSummarySchema.extend({
-  config: runConfigSchema,
+  config: runConfigInputSchema,
   metrics: z.array(metricsRowSchema),
   checkpoint_index: z.array(checkpointLineSchema),
   events: z.array(runEventSchema),

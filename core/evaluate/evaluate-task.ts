@@ -1,12 +1,14 @@
 /** Measures a model on a task: answers to rows of one split, greedy answers, and whole games. Same seed, same result. */
 
-import { CancelledError, HoneError } from "../contract/errors.ts";
-import type { EvalItem, Evaluation, Split } from "../contract/eval.ts";
+import { messageText } from "../contract/chat.ts";
+import { HoneError } from "../contract/errors.ts";
+import type { EvalItem, Evaluation, EvalTurn, Split } from "../contract/eval.ts";
 import { deriveSeed, Random, type Seed } from "../contract/random.ts";
-import type { Score, Task, TaskRow } from "../tasks/task.ts";
+import { oneTurnEpisode, type FailureKind, type Task, type TaskRow } from "../tasks/task.ts";
+import { runEpisodes, type EpisodeSettings, type Trajectory } from "./episodes.ts";
 import { playGames, tabulateGames } from "./games.ts";
 import { measure, symmetryAgreement } from "./measures.ts";
-import { answerFields, type Answer, type Policy, type PolicySettings } from "./policy-types.ts";
+import { answerFields, type Policy } from "./policy-types.ts";
 
 export interface EvaluateOptions {
   /** Name for the report. */
@@ -21,8 +23,10 @@ export interface EvaluateOptions {
   seed: Seed;
   /** Of the answers that make the report's main figures. Default 1. */
   temperature?: number;
-  /** New tokens per answer. Default: the task's limit. */
+  /** New tokens per turn. Default: the task's limit. */
   maxTokens?: number;
+  /** Turns and the environment's seconds per episode, and what a broken reward does. Defaults: the task's, and to stop. */
+  episodes?: Pick<EpisodeSettings, "maxTurns" | "episodeSeconds" | "invalidRewards" | "maxLength">;
   /** Also answer every row once at temperature 0. Default true. */
   greedy?: boolean;
   /** Default: 100 games per opponent and side, greedy. `false`: none. */
@@ -31,19 +35,22 @@ export interface EvaluateOptions {
   onProgress?: (progress: { stage: EvaluationStage; done: number; total: number }) => void;
 }
 
-export type EvaluationStage = "sampled" | "greedy" | "games";
+/** The last two are measured by others, beside a task. */
+export type EvaluationStage = "sampled" | "greedy" | "games" | "scoring" | "control";
 
-/** Answers per model call: enough to keep a batch full, few enough to show progress and to stop soon. */
-const chunkSize = 256;
-
+/**
+ * Throws `HoneError` `no-rows` for an empty split, `environment-failed` when no episode can be counted, and what
+ * `runEpisodes` throws. Right answers, pairs and the control are measured apart (`solution-loss.ts`, …).
+ */
 export async function evaluateTask(task: Task, policy: Policy, options: EvaluateOptions): Promise<Evaluation> {
   const { seed, splitSeed, split = "held-out", samples = 1, temperature = 1, greedy = true } = options;
   const maxTokens = options.maxTokens ?? task.limits.tokens;
   const rows = options.rows ?? task.rows(split, { seed: splitSeed });
   if (rows.length === 0) throw new HoneError("no-rows", `task ${task.name} has no rows to evaluate`);
-  const settings = (t: number): PolicySettings => ({
+  const settings = (t: number): EpisodeSettings => ({
     temperature: t,
     maxTokens,
+    ...options.episodes,
     ...(options.signal !== undefined && { signal: options.signal }),
   });
   const answer = (pass: EvalItem["pass"], perRow: number, t: number) =>
@@ -67,7 +74,7 @@ export async function evaluateTask(task: Task, policy: Policy, options: Evaluate
       })
     : [];
 
-  const kinds = Object.keys(task.failures);
+  const names = { failures: Object.keys(task.failures), outcomes: Object.keys(task.outcomes) };
   const oneEach = greedy ? greedyItems : sampled.filter((item) => item.sample === 0);
   const report: Evaluation["report"] = {
     model: options.model,
@@ -75,20 +82,26 @@ export async function evaluateTask(task: Task, policy: Policy, options: Evaluate
     split,
     split_seed: splitSeed,
     seed,
-    boards: rows.length,
+    rows: rows.length,
+    row_name: task.rowName ?? "row",
     problems: new Set(rows.map((row) => task.problem(row))).size,
     samples,
     temperature,
     max_completion_length: maxTokens,
-    ...measure(sampled, kinds, seed),
-    greedy: greedy ? measure(greedyItems, kinds, seed) : null,
-    symmetry_agreement: symmetryAgreement(oneEach, seed) ?? null,
+    ...measure(sampled, names, seed),
+    greedy: greedy ? measure(greedyItems, names, seed) : null,
+    // Rows of a problem that are no mirror images of each other have no common choice.
+    symmetry_agreement: hasProblemChoices(task, oneEach) ? (symmetryAgreement(oneEach, seed) ?? null) : null,
     reference: task.reference(rows),
+    labels: { outcomes: { ...task.outcomes }, failures: { ...task.failures } },
+    solution: null,
+    preference: null,
+    control: null,
     games: tabulateGames(records, Object.keys(gameOptions.opponents ?? {})),
     games_temperature: plays ? gamesTemperature : null,
     sides: plays ? (task.game?.sides ?? null) : null,
   };
-  return { report, items: [...sampled, ...greedyItems], games: records };
+  return { report, items: [...sampled, ...greedyItems], solutions: [], preferences: [], games: records };
 }
 
 /**
@@ -105,11 +118,16 @@ export function pickRows<Row extends TaskRow>(task: Task<Row>, rows: readonly Ro
   return picked;
 }
 
+function hasProblemChoices(task: Task, items: readonly EvalItem[]): boolean {
+  return task.game !== undefined || items.some((item) => item.problem_choice !== null);
+}
+
+/** In the order of rows and samples. */
 async function answerRows(
   task: Task,
   policy: Policy,
   rows: readonly TaskRow[],
-  pass: { pass: EvalItem["pass"]; samples: number; seed: Seed; settings: PolicySettings },
+  pass: { pass: EvalItem["pass"]; samples: number; seed: Seed; settings: EpisodeSettings },
   onProgress: (done: number, total: number) => void,
 ): Promise<EvalItem[]> {
   const jobs = rows.flatMap((row) =>
@@ -117,54 +135,65 @@ async function answerRows(
       row,
       sample,
       seed: deriveSeed(pass.seed, "eval", pass.pass, row.id, sample),
+      n: 1,
     })),
   );
-  const items: EvalItem[] = [];
-  for (let start = 0; start < jobs.length; start += chunkSize) {
-    pass.settings.signal?.throwIfAborted();
-    const chunk = jobs.slice(start, start + chunkSize);
-    const episodes = chunk.map(({ row, seed }) => task.start(row, seed));
-    const answers = await policy.answer(
-      chunk.map(({ seed }, i) => ({
-        messages: task.prompt(chunk[i].row),
-        tools: task.tools,
-        ...(task.toolChoice !== undefined && { toolChoice: task.toolChoice }),
-        seed,
-      })),
-      pass.settings,
-    );
-    for (const [i, { row, sample, seed }] of chunk.entries()) {
-      if (answers[i].stopReason === "cancelled") throw new CancelledError();
-      const { score } = await episodes[i].step(answers[i]);
-      if (score === undefined) {
-        throw new HoneError(
-          "several-turns",
-          `task ${task.name} takes several turns, which the evaluation cannot play yet`,
-        );
-      }
-      items.push(
-        toItem({ pass: pass.pass, row_id: row.id, problem: task.problem(row), sample, seed }, answers[i], score),
-      );
-    }
-    onProgress(items.length, jobs.length);
-  }
-  return items;
+  let done = 0;
+  const groups = await runEpisodes(policy, isRewarded(task) ? task : withoutReward(task), jobs, {
+    ...pass.settings,
+    onTrajectory: () => onProgress(++done, jobs.length),
+  });
+  return jobs.map(({ row, sample, seed }, i) =>
+    toItem(task, { pass: pass.pass, row_id: row.id, problem: task.problem(row), sample, seed }, groups[i][0]),
+  );
+}
+
+/** A task without a reward serves SFT and DPO only; its answers can be read, not scored. */
+export function isRewarded(task: Task): boolean {
+  return task.rewardParts.length > 0;
+}
+
+function withoutReward(task: Task): Task {
+  const score = () => ({ reward: 0, parts: {}, info: { outcomes: {} } });
+  return { ...task, start: (row) => oneTurnEpisode(row, score) };
 }
 
 function toItem(
+  task: Task,
   source: Pick<EvalItem, "pass" | "row_id" | "problem" | "sample" | "seed">,
-  answer: Answer,
-  { reward, parts, info }: Score,
+  trajectory: Trajectory,
 ): EvalItem {
+  const { score, stopReason, error } = trajectory;
+  const info = score?.info ?? { outcomes: {} };
+  const group =
+    info.failure === undefined ? undefined : (task.failures[info.failure] as FailureKind | undefined)?.group;
   return {
     ...source,
-    prompt_length: answer.promptTokens.length,
-    ...answerFields(answer),
-    reward,
-    reward_parts: parts,
+    turns: turnsOf(trajectory, task.prompt(trajectory.row).length),
+    stop_reason: stopReason,
+    reward: score === undefined || !isRewarded(task) ? null : score.reward,
+    reward_parts: score?.parts ?? {},
     outcomes: info.outcomes,
     failure: info.failure ?? null,
+    fault: info.fault ?? group ?? null,
     choice: info.choice ?? null,
     problem_choice: info.problemChoice ?? null,
+    invalid: error ?? null,
   };
+}
+
+/** Every answer with what the environment said to it. */
+function turnsOf({ turns, messages }: Trajectory, promptLength: number): EvalTurn[] {
+  const stored = turns.map((answer): EvalTurn => ({
+    prompt_length: answer.promptTokens.length,
+    ...answerFields(answer),
+    thinking_tokens: answer.thinkingTokens ?? null,
+    replies: [],
+  }));
+  let turn = -1;
+  for (const message of messages.slice(promptLength)) {
+    if (message.role === "assistant") turn += 1;
+    else stored[turn]?.replies.push({ role: message.role, text: messageText(message) });
+  }
+  return stored;
 }

@@ -1,36 +1,84 @@
 /** From stored answers to the figures of a report. */
 
-import type { EvalChange, EvalItem, Interval, Measures } from "../contract/eval.ts";
+import type {
+  EvalChange,
+  EvalItem,
+  Evaluation,
+  Interval,
+  Measures,
+  PreferenceItem,
+  SolutionItem,
+} from "../contract/eval.ts";
 import { HoneError } from "../contract/errors.ts";
 import type { Seed } from "../contract/random.ts";
 import { clusterBy, oncePerCluster, seededInterval, type Cluster } from "./bootstrap.ts";
 
 const problemOf = (item: { problem: string }) => item.problem;
 
-/** Figures of one pass. `failureKinds`: those to list even when they did not happen. `items` must not be empty. */
-export function measure(items: readonly EvalItem[], failureKinds: readonly string[], seed: Seed): Measures {
+/** Names to list even when they did not happen. */
+export interface MeasureNames {
+  failures: readonly string[];
+  outcomes: readonly string[];
+}
+
+/**
+ * Figures of one pass. Episodes that the environment failed are counted, and are in no other figure. Throws `HoneError`
+ * `environment-failed` when there are no others.
+ */
+export function measure(all: readonly EvalItem[], names: MeasureNames, seed: Seed): Measures {
+  const items = all.filter(({ invalid }) => invalid === null);
+  if (items.length === 0) throw allInvalid(all);
   const interval = (name: string, value: (item: EvalItem) => number | undefined, perProblem = false) => {
     const clusters = clusterBy(items, problemOf, value);
-    return seededInterval(perProblem ? oncePerCluster(clusters) : clusters, seed, name);
+    return seededInterval(perProblem ? oncePerCluster(clusters) : clusters, seed, name) ?? null;
   };
-  const rate = (name: string) => interval(name, (item) => asNumber(item.outcomes[name])) ?? null;
-  const lengths = items.map((item) => item.tokens.length);
+  const reward = (item: EvalItem) => item.reward ?? undefined;
+  const outcomes = new Set([...names.outcomes, ...items.flatMap((item) => Object.keys(item.outcomes))]);
+  const kinds = tally(items.map(({ failure }) => failure).filter((failure) => failure !== null));
+  const lengths = items.map(responseLength);
+  const fault = (group: EvalItem["fault"]) => mean(items.map((item) => Number(item.fault === group)));
   return {
-    reward: required(interval("reward", (item) => item.reward)),
-    reward_by_problem: required(interval("reward_by_problem", (item) => item.reward, true)),
-    reward_given_legal:
-      interval("reward_given_legal", (item) => (item.outcomes["legal"] ? item.reward : undefined)) ?? null,
-    legal_rate: rate("legal"),
-    immediate_win_rate: rate("immediate_win"),
-    optimal_rate: rate("optimal"),
-    threat_block_rate: rate("threat_block"),
-    failures: Object.fromEntries(
-      failureKinds.map((kind) => [kind, items.filter((item) => item.failure === kind).length]),
+    reward: interval("reward", reward),
+    reward_by_problem: interval("reward_by_problem", reward, true),
+    reward_given_allowed: interval("reward_given_allowed", (item) =>
+      item.fault === null || item.fault === "choice" ? reward(item) : undefined,
     ),
+    rates: Object.fromEntries(
+      [...outcomes].map((name) => [name, interval(name, (item) => asNumber(item.outcomes[name]))]),
+    ),
+    failures: Object.fromEntries(
+      [...new Set([...names.failures, ...kinds.keys()])].map((kind) => [kind, kinds.get(kind) ?? 0]),
+    ),
+    faults: { call: fault("call"), rules: fault("rules"), state: fault("state"), choice: fault("choice") },
     response_length: { mean: mean(lengths), max: lengths.reduce((most, length) => Math.max(most, length), 0) },
+    thinking_tokens: meanThinking(items),
+    turns: mean(items.map(({ turns }) => turns.length)),
     truncated_rate: mean(items.map((item) => Number(isCut(item.stop_reason)))),
+    invalid: all.length - items.length,
     most_chosen: mostChosen(items),
   };
+}
+
+/** Tokens that the model wrote in an episode. */
+export function responseLength({ turns }: EvalItem): number {
+  return turns.reduce((sum, { tokens }) => sum + tokens.length, 0);
+}
+
+/** Over the episodes of which it is known; null when that is none. */
+function meanThinking(items: readonly EvalItem[]): number | null {
+  const counts = items.flatMap(({ turns }) => {
+    const known = turns.map(({ thinking_tokens }) => thinking_tokens).filter((tokens) => tokens !== null);
+    return known.length === 0 ? [] : [known.reduce((sum, tokens) => sum + tokens, 0)];
+  });
+  return counts.length === 0 ? null : mean(counts);
+}
+
+function allInvalid(items: readonly EvalItem[]): HoneError {
+  return new HoneError(
+    "environment-failed",
+    `the environment failed in all ${items.length} episodes, first with: ${items.at(0)?.invalid ?? "no episode at all"}`,
+    { fix: "nothing is known of the model yet: mend what the task calls, then measure again" },
+  );
 }
 
 /** `undefined` when no problem has two rows to compare. */
@@ -44,54 +92,95 @@ export function symmetryAgreement(items: readonly EvalItem[], seed: Seed): Inter
   return seededInterval(clusters, seed, "symmetry_agreement");
 }
 
+/** What a comparison needs of an evaluation. */
+export type Compared = Pick<Evaluation, "items"> & Partial<Pick<Evaluation, "solutions" | "preferences">>;
+
 /**
- * After minus before in one pass, paired by row and sample. Throws `HoneError` `not-paired` when the two did not answer
- * the same rows equally often.
+ * After minus before in one pass, paired by row and sample; right answers and pairs by row. Throws `HoneError`
+ * `not-paired` when the two did not answer the same rows equally often.
  */
 export function compare(
-  beforeItems: readonly EvalItem[],
-  afterItems: readonly EvalItem[],
+  beforeAll: Compared,
+  afterAll: Compared,
   seed: Seed,
   pass: EvalItem["pass"] = "sampled",
 ): EvalChange {
-  const before = beforeItems.filter((item) => item.pass === pass);
-  const after = afterItems.filter((item) => item.pass === pass);
-  const key = (item: EvalItem) => `${item.row_id} ${item.sample}`;
-  const earlier = new Map(before.map((item) => [key(item), item]));
-  const pairs = after.map((item) => ({ problem: item.problem, before: earlier.get(key(item)), after: item }));
-  const paired = pairs.filter((pair): pair is Pair => pair.before !== undefined);
-  if (paired.length !== before.length || paired.length !== after.length || paired.length === 0) {
-    throw new HoneError(
-      "not-paired",
-      `the evaluations cannot be compared: ${before.length} and ${after.length} answers, ${paired.length} to the same rows`,
-      { fix: "evaluate both models with the same split, split seed and number of samples" },
-    );
-  }
+  const of = ({ items }: Compared) => items.filter((item) => item.pass === pass);
+  const all = pairUp(of(beforeAll), of(afterAll), ({ row_id, sample }) => `${row_id} ${sample}`);
+  const counted = all.filter(({ before, after }) => before.invalid === null && after.invalid === null);
+  if (counted.length === 0)
+    throw allInvalid(all.flatMap(({ before, after }) => [before, after]).filter(({ invalid }) => invalid !== null));
   const change = (name: string, value: (item: EvalItem) => number | undefined, perProblem = false) => {
-    const clusters = clusterBy(paired, problemOf, (pair) => difference(value(pair.after), value(pair.before)));
-    return seededInterval(perProblem ? oncePerCluster(clusters) : clusters, seed, `change ${name}`);
+    const clusters = clusterBy(counted, problemOf, (pair) => difference(value(pair.after), value(pair.before)));
+    return seededInterval(perProblem ? oncePerCluster(clusters) : clusters, seed, `change ${name}`) ?? null;
   };
-  const rate = (name: string) => change(name, (item) => asNumber(item.outcomes[name])) ?? null;
+  const outcomes = new Set(
+    counted.flatMap(({ before, after }) => Object.keys({ ...before.outcomes, ...after.outcomes })),
+  );
+  const reward = (item: EvalItem) => item.reward ?? undefined;
   return {
-    reward: required(change("reward", (item) => item.reward)),
-    reward_by_problem: required(change("reward_by_problem", (item) => item.reward, true)),
-    legal_rate: rate("legal"),
-    immediate_win_rate: rate("immediate_win"),
-    optimal_rate: rate("optimal"),
-    threat_block_rate: rate("threat_block"),
-    response_length: required(change("response_length", (item) => item.tokens.length)),
+    reward: change("reward", reward),
+    reward_by_problem: change("reward_by_problem", reward, true),
+    rates: Object.fromEntries(
+      [...outcomes].map((name) => [name, change(name, (item) => asNumber(item.outcomes[name]))]),
+    ),
+    response_length: change("response_length", responseLength) ?? { mean: 0, lo: 0, hi: 0 },
+    solution_loss: solutionChange(beforeAll.solutions ?? [], afterAll.solutions ?? [], seed),
+    preference_accuracy: preferenceChange(beforeAll.preferences ?? [], afterAll.preferences ?? [], seed),
   };
 }
 
-interface Pair {
-  problem: string;
-  before: EvalItem;
-  after: EvalItem;
+function solutionChange(before: readonly SolutionItem[], after: readonly SolutionItem[], seed: Seed): Interval | null {
+  if (before.length === 0 || after.length === 0) return null;
+  const clusters = [
+    ...Map.groupBy(
+      pairUp(before, after, ({ row_id }) => row_id),
+      problemOf,
+    ).values(),
+  ].map((pairs) => ({
+    sum: pairs.reduce((sum, pair) => sum + pair.before.logprob - pair.after.logprob, 0),
+    count: pairs.reduce((sum, pair) => sum + pair.after.tokens, 0),
+  }));
+  return seededInterval(clusters, seed, "change solution_loss") ?? null;
 }
 
-function required(interval: Interval | undefined): Interval {
-  if (interval === undefined) throw new Error("no answers to measure");
-  return interval;
+function preferenceChange(
+  before: readonly PreferenceItem[],
+  after: readonly PreferenceItem[],
+  seed: Seed,
+): Interval | null {
+  if (before.length === 0 || after.length === 0) return null;
+  const right = ({ chosen, rejected }: PreferenceItem) => Number(chosen > rejected);
+  const clusters = clusterBy(
+    pairUp(before, after, ({ row_id }) => row_id),
+    problemOf,
+    (pair) => right(pair.after) - right(pair.before),
+  );
+  return seededInterval(clusters, seed, "change preference_accuracy") ?? null;
+}
+
+function pairUp<Item extends { problem: string }>(
+  before: readonly Item[],
+  after: readonly Item[],
+  key: (item: Item) => string,
+): Pair<Item>[] {
+  const earlier = new Map(before.map((item) => [key(item), item]));
+  const pairs = after.flatMap((item): Pair<Item>[] => {
+    const first = earlier.get(key(item));
+    return first === undefined ? [] : [{ problem: item.problem, before: first, after: item }];
+  });
+  if (pairs.length === before.length && pairs.length === after.length && pairs.length > 0) return pairs;
+  throw new HoneError(
+    "not-paired",
+    `the evaluations cannot be compared: ${before.length} and ${after.length} answers, ${pairs.length} to the same rows`,
+    { fix: "evaluate both models with the same split, split seed and number of samples" },
+  );
+}
+
+interface Pair<Item> {
+  problem: string;
+  before: Item;
+  after: Item;
 }
 
 function mostChosen(items: readonly EvalItem[]): Measures["most_chosen"] {

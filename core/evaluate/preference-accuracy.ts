@@ -1,34 +1,24 @@
 /** How often a model finds the better of two answers the more likely one. */
 
-import type { Interval } from "../contract/eval.ts";
+import type { z } from "zod";
+import type { preferenceAccuracySchema, PreferenceItem } from "../contract/eval.ts";
 import { HoneError } from "../contract/errors.ts";
 import type { Seed } from "../contract/random.ts";
 import type { Model } from "../engine/types.ts";
-import type { Task, TaskRow } from "../tasks/task.ts";
+import { toolsOf, type Task, type TaskRow } from "../tasks/task.ts";
 import { clusterBy, seededInterval } from "./bootstrap.ts";
-import { scoreRows, type Forward, type RowScore, type ScoredRow, type ScoreOptions } from "./score-rows.ts";
-import { canBeScored, type RowChat } from "./solution-loss.ts";
+import { scoreRows, type RowScore, type ScoredRow, type ScoreOptions } from "./score-rows.ts";
+import { canBeScored } from "./solution-loss.ts";
+import { namingRow, type RowChat } from "./trained-row.ts";
 
-export interface PreferenceAccuracy {
-  /** Share of pairs in which the chosen answer has the higher summed log-prob. Favours short answers. */
-  accuracy: Interval;
-  /** Against the reference, null without one: share of pairs with a margin above 0 (TRL: `rewards/accuracies`). */
-  reward_accuracy: Interval | null;
-  /** β · difference of the two log-ratios (TRL: `rewards/margins`). */
-  margin: Interval | null;
-  /** DPO's loss, ln 2 where policy and reference are the same. */
-  loss: Interval | null;
-  /** Mean summed log-probs. */
-  logps: { chosen: number; rejected: number };
-  pairs: number;
-  /** Pairs whose answers are equal or empty, or that are longer than the model can read. */
-  skipped: number;
+export interface PreferenceAccuracy extends z.infer<typeof preferenceAccuracySchema> {
+  items: PreferenceItem[];
 }
 
 export interface PreferenceOptions extends ScoreOptions {
   seed: Seed;
   /** The frozen model that the policy is compared with: the base, or the same model with the adapter off. */
-  reference?: Forward;
+  reference?: (rows: readonly ScoredRow[]) => Promise<RowScore[]>;
   /** Default 0.1. */
   beta?: number;
   /** Default 0. */
@@ -47,7 +37,7 @@ export function preferenceTokens(chat: RowChat, task: Task, row: TaskRow): Token
   if (task.preference === undefined) throw noPreferences(task);
   const prompt = task.prompt(row);
   const tokens = (answer: ReturnType<NonNullable<Task["preference"]>>["chosen"]) =>
-    chat.renderTrained([...prompt, ...answer], task.tools, "completion", prompt.length);
+    namingRow(row, () => chat.renderTrained([...prompt, ...answer], toolsOf(task, row), "completion", prompt.length));
   const { chosen: better, rejected: worse } = task.preference(row);
   const [chosen, rejected] = [tokens(better), tokens(worse)];
   return sameIds(chosen.promptIds, rejected.promptIds)
@@ -63,13 +53,17 @@ export async function preferenceAccuracy(
   options: PreferenceOptions,
 ): Promise<PreferenceAccuracy> {
   const { seed, reference, beta = 0.1, labelSmoothing = 0, maxLength = model.info().contextLength } = options;
-  const all = rows.map((row) => ({ problem: task.problem(row), pair: preferenceTokens(chat, task, row) }));
+  const all = rows.map((row) => ({
+    row_id: row.id,
+    problem: task.problem(row),
+    pair: preferenceTokens(chat, task, row),
+  }));
   const fit = all.filter(({ pair: { chosen, rejected } }) => {
     return canBeScored(chosen, maxLength) && canBeScored(rejected, maxLength) && !sameIds(chosen.ids, rejected.ids);
   });
   const answers = fit.flatMap(({ pair }) => [pair.chosen, pair.rejected]);
   const policy = await scoreRows((batch) => model.forward(batch), answers, options);
-  const frozen = reference === undefined ? undefined : await scoreRows(reference, answers, options);
+  const frozen = await reference?.(answers);
   const gap = (scores: readonly RowScore[], i: number) => scores[2 * i].logprob - scores[2 * i + 1].logprob;
   const scored = fit.map(({ problem }, i) => ({
     problem,
@@ -96,6 +90,12 @@ export async function preferenceAccuracy(
     logps: { chosen: mean(0), rejected: mean(1) },
     pairs: fit.length,
     skipped: all.length - fit.length,
+    items: fit.map(({ row_id, problem }, i) => ({
+      row_id,
+      problem,
+      chosen: policy[2 * i].logprob,
+      rejected: policy[2 * i + 1].logprob,
+    })),
   };
 }
 

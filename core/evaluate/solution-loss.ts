@@ -1,41 +1,25 @@
 /** How likely a model finds right answers: held-out loss, without sampling anything. */
 
-import type { Interval } from "../contract/eval.ts";
+import type { z } from "zod";
+import type { Interval, SolutionItem, solutionLossSchema } from "../contract/eval.ts";
 import { HoneError } from "../contract/errors.ts";
 import type { Seed } from "../contract/random.ts";
 import type { Model } from "../engine/types.ts";
 import type { Task, TaskRow } from "../tasks/task.ts";
-import type { LossMode } from "../text/chat.ts";
 import { seededInterval } from "./bootstrap.ts";
 import { scoreRows, type RowScore, type ScoredRow, type ScoreOptions } from "./score-rows.ts";
-import type { TextChat } from "./text-chat.ts";
+import { trainedRow, type RowChat, type RowLoss } from "./trained-row.ts";
 
-export interface SolutionLoss {
-  /** − Σ log-prob / Σ tokens over the trained tokens of all rows: natural logs, lower is better. */
-  loss: Interval;
-  /** Trained tokens. */
-  tokens: number;
-  rows: number;
-  /** Rows that have no token to train or are longer than the model can read. */
-  skipped: number;
+export interface SolutionLoss extends z.infer<typeof solutionLossSchema> {
+  items: SolutionItem[];
 }
 
 export interface SolutionLossOptions extends ScoreOptions {
   seed: Seed;
-  /** Default `completion`: everything after the prompt that the model would write. */
-  loss?: LossMode;
+  /** Default: as each row's shape suggests. */
+  loss?: RowLoss;
   /** Longest row, prompt and answer together. Default: what the model was made for. */
   maxLength?: number;
-}
-
-/** What scoring needs of a chat. */
-export type RowChat = Pick<TextChat, "renderTrained">;
-
-/** Prompt and solution of one row as tokens. The task must have solutions. */
-export function solutionTokens(chat: RowChat, task: Task, row: TaskRow, loss: LossMode = "completion"): ScoredRow {
-  if (task.solution === undefined) throw noSolutions(task);
-  const prompt = task.prompt(row);
-  return chat.renderTrained([...prompt, ...task.solution(row)], task.tools, loss, prompt.length);
 }
 
 /** Throws `HoneError` `no-solutions` for a task without them, `no-rows` when no row can be scored. */
@@ -45,20 +29,25 @@ export async function solutionLoss(
   rows: readonly TaskRow[],
   options: SolutionLossOptions,
 ): Promise<SolutionLoss> {
-  const { seed, loss = "completion", maxLength = model.info().contextLength } = options;
-  const all = rows.map((row) => ({ problem: task.problem(row), tokens: solutionTokens(chat, task, row, loss) }));
+  const { seed, loss = null, maxLength = model.info().contextLength } = options;
+  const all = rows.map((row) => ({
+    row_id: row.id,
+    problem: task.problem(row),
+    tokens: trainedRow(chat, task, row, loss),
+  }));
   const fit = all.filter(({ tokens }) => canBeScored(tokens, maxLength));
   const scores = await scoreRows(
     (batch) => model.forward(batch),
     fit.map(({ tokens }) => tokens),
     options,
   );
-  const scored = fit.map(({ problem }, i) => ({ problem, score: scores[i] }));
+  const items = fit.map(({ row_id, problem }, i) => ({ row_id, problem, ...scores[i] }));
   return {
-    loss: tokenLoss(scored, seed, "eval_loss") ?? fail(task),
+    loss: tokenLoss(items, seed, "eval_loss") ?? fail(task),
     tokens: scores.reduce((sum, { tokens }) => sum + tokens, 0),
     rows: fit.length,
     skipped: all.length - fit.length,
+    items,
   };
 }
 
@@ -69,21 +58,15 @@ export function canBeScored({ promptIds, ids, mask }: ScoredRow, maxLength: numb
 
 /** Mean negative log-prob per token, with the interval from resampling problems. */
 export function tokenLoss(
-  scored: readonly { problem: string; score: RowScore }[],
+  scored: readonly ({ problem: string } & RowScore)[],
   seed: Seed,
   name: string,
 ): Interval | undefined {
   const clusters = [...Map.groupBy(scored, ({ problem }) => problem).values()].map((group) => ({
-    sum: -group.reduce((total, { score }) => total + score.logprob, 0),
-    count: group.reduce((total, { score }) => total + score.tokens, 0),
+    sum: -group.reduce((total, { logprob }) => total + logprob, 0),
+    count: group.reduce((total, { tokens }) => total + tokens, 0),
   }));
   return seededInterval(clusters, seed, name);
-}
-
-function noSolutions(task: Task): HoneError {
-  return new HoneError("no-solutions", `task ${task.name} has no right answers to compare with`, {
-    fix: "measure its reward instead",
-  });
 }
 
 function fail(task: Task): never {

@@ -107,10 +107,14 @@ export class TextChat implements Chat {
 
   /** Plain text as tokens, with what the tokenizer puts around it, and the end of a text after it. */
   textIds(text: string): Int32Array {
-    const { tokenizer } = this.text;
-    const ids = tokenizer.encode(text, { allowSpecial: false, addSpecial: true });
-    const { eosId } = tokenizer;
+    const ids = this.encodeText(text);
+    const { eosId } = this.text.tokenizer;
     return Int32Array.from(eosId === null || ids.at(-1) === eosId ? ids : [...ids, eosId]);
+  }
+
+  /** Plain text as a model sees it at the beginning of a document; special tokens in it are ordinary text. */
+  encodeText(text: string): number[] {
+    return this.text.tokenizer.encode(text, { allowSpecial: false, addSpecial: true });
   }
 
   decode(tokens: Int32Array): string {

@@ -29,11 +29,11 @@ export function trainedRow(chat: RowChat, task: Task, row: TaskRow, loss: RowLos
     if (task.solution === undefined) throw noSolutions(task);
     const prompt = task.prompt(row);
     const messages = [...prompt, ...task.solution(row)];
-    return named(row, () => chat.renderTrained(messages, toolsOf(task, row), loss ?? "completion", prompt.length));
+    return namingRow(row, () => chat.renderTrained(messages, toolsOf(task, row), loss ?? "completion", prompt.length));
   }
   if ("messages" in example) {
     const { messages } = example;
-    return named(row, () => chat.renderTrained(messages, toolsOf(task, row), loss ?? "assistant_all"));
+    return namingRow(row, () => chat.renderTrained(messages, toolsOf(task, row), loss ?? "assistant_all"));
   }
   if (loss !== null && (loss !== "all_tokens" || "tokens" in example)) throw wrongLoss(row, example, loss);
   if ("tokens" in example) return tokensRow(row, example);
@@ -60,8 +60,8 @@ function tokensRow(row: TaskRow, { tokens, loss_mask }: { tokens: number[]; loss
   };
 }
 
-/** An error of the chat template with the row's name in front. */
-function named<T>(row: TaskRow, make: () => T): T {
+/** Runs `make`; its error is told with the row's name in front. */
+export function namingRow<T>(row: TaskRow, make: () => T): T {
   try {
     return make();
   } catch (error) {

@@ -22,6 +22,35 @@ test("both curves, the reference lines and the validation dots are drawn, inside
   }
 });
 
+const titles = (svg: string) => [...svg.matchAll(/class="title"[^>]*>([^<]*)</g)].map(([, title]) => title);
+const steps = (metrics: Record<string, number>): MetricsRow[] =>
+  [1, 2].map((step) => ({ step, time: step, ...metrics }));
+
+test("what is drawn fits the method", () => {
+  const rl = steps({ loss: 0.01, reward: 0.5, eval_reward: 0.4, "completions/mean_length": 20 });
+  expect(titles(curvesSvg(rl, []))).toEqual(["Mean reward", "Response length, tokens"]);
+  const sft = steps({ loss: 2, eval_loss: 2.1, mean_token_accuracy: 0.5 });
+  expect(titles(curvesSvg(sft, []))).toEqual(["Loss, per token"]);
+  expect(titles(curvesSvg(steps({ loss: 2, eval_loss: 2.1, eval_reward: 0.2 }), []))).toEqual([
+    "Mean reward",
+    "Loss, per token",
+  ]);
+  const dpo = steps({ loss: 0.6, "rewards/accuracies": 0.7, "eval_rewards/accuracies": 0.6, "rewards/margins": -0.1 });
+  expect(titles(curvesSvg(dpo, []))).toEqual(["Better answer preferred, share of pairs", "Margin between the answers"]);
+  for (const rows of [rl, sft, dpo]) expect(curvesSvg(rows, [])).not.toMatch(/NaN|undefined|Infinity/);
+});
+
+test("values of any size stay inside the picture", () => {
+  for (const reward of [-1, 0, 1e-6, 0.5, 1, 250, -40]) {
+    const svg = curvesSvg(steps({ reward, loss: reward }), []);
+    const [, , height] = (/viewBox="0 0 (\d+) (\d+)"/.exec(svg) ?? []).map(Number);
+    for (const [, , y] of svg.matchAll(/[ML]([\d.]+) (-?[\d.]+)/g)) {
+      expect(Number(y)).toBeGreaterThanOrEqual(0);
+      expect(Number(y)).toBeLessThanOrEqual(height);
+    }
+  }
+});
+
 test("a run without any step still gives a picture", () => {
   const svg = curvesSvg([{ step: 0, time: 0 }], []);
   expect(svg).not.toMatch(/NaN|Infinity/);

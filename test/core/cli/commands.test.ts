@@ -10,7 +10,6 @@ import {
   chatOutputSchema,
   demoOutputSchema,
   devicesOutputSchema,
-  evalOutputSchema,
   listOutputSchema,
   parseOutputSchema,
   playOutputSchema,
@@ -21,7 +20,7 @@ import {
   starterOutputSchema,
   trainOutputSchema,
 } from "../../../core/contract/cli-json.ts";
-import { evaluationSchema } from "../../../core/contract/eval.ts";
+import { evalOutputSchema, evaluationSchema } from "../../../core/contract/eval.ts";
 import { tinyModel } from "../train/tiny-model.ts";
 import { hone, newHome } from "./hone.ts";
 
@@ -156,7 +155,7 @@ describe("eval", () => {
   test("reports the whole held-out part with intervals and games; the same seed gives the same figures", async () => {
     const report = await json(evalOutputSchema, [...args(), "--games", "2"]);
     expect(report).toMatchObject({ task: "tic-tac-toe", split: "held-out", boards: 448, samples: 1 });
-    expect(report.reward.lo).toBeLessThan(report.reward.mean);
+    expect(report.reward!.lo).toBeLessThan(report.reward!.mean);
     expect(Object.keys(report.failures)).toContain("no_call");
     for (const opponent of ["random", "minimax"]) {
       for (const side of ["x", "o"] as const) {
@@ -184,7 +183,7 @@ describe("eval", () => {
     expect(report.boards).toBeGreaterThanOrEqual(5);
     expect(report.boards).toBeLessThan(20);
     const { items } = evaluationSchema.parse(JSON.parse(readFileSync(out, "utf8")));
-    expect(items).toHaveLength(2 * report.boards);
+    expect(items).toHaveLength(2 * report.rows);
     expect(await text([...args(), "--limit", "5", "--games", "1"])).toMatch(
       /mean reward.*\n(.*\n)*.*as X against random/,
     );

@@ -22,16 +22,16 @@ function bestMove(board: Board): number {
 
 test("a perfect player scores the best possible line, with every rate at 1", async () => {
   const { report } = await evaluateTask(ticTacToe, fakePolicy(bestMove), options);
-  expect(report.reward.mean).toBeCloseTo(referenceLines(heldOut).best, 12);
-  expect(report.reward_by_problem.mean).toBeCloseTo(referenceLines(heldOut, { byClass: true }).best, 12);
-  expect(report.reward.lo).toBeLessThan(report.reward.mean);
-  expect(report.reward.hi).toBeGreaterThan(report.reward.mean);
-  for (const rate of [report.legal_rate, report.immediate_win_rate, report.optimal_rate]) {
+  expect(report.reward!.mean).toBeCloseTo(referenceLines(heldOut).best, 12);
+  expect(report.reward_by_problem!.mean).toBeCloseTo(referenceLines(heldOut, { byClass: true }).best, 12);
+  expect(report.reward!.lo).toBeLessThan(report.reward!.mean);
+  expect(report.reward!.hi).toBeGreaterThan(report.reward!.mean);
+  for (const rate of [report.rates.legal, report.rates.immediate_win, report.rates.optimal]) {
     expect(rate).toEqual({ mean: 1, lo: 1, hi: 1 });
   }
   expect(report.symmetry_agreement).toEqual({ mean: 1, lo: 1, hi: 1 });
-  expect(report.reference.best).toBeCloseTo(report.reward.mean, 12);
-  expect([report.boards, report.problems, report.split]).toEqual([heldOut.length, 61, "held-out"]);
+  expect(report.reference.best).toBeCloseTo(report.reward!.mean, 12);
+  expect([report.rows, report.problems, report.split]).toEqual([heldOut.length, 61, "held-out"]);
   expect(report.games).toEqual({});
 });
 
@@ -39,12 +39,12 @@ test("a uniform legal player scores the uniform line within its interval, whose 
   const player = fakePolicy((board, random) => random.pick(emptySquares(board)));
   const { report, items } = await evaluateTask(ticTacToe, player, { ...options, samples: 8 });
   const { uniform_legal } = referenceLines(heldOut);
-  expect(report.reward.lo).toBeLessThan(uniform_legal);
-  expect(report.reward.hi).toBeGreaterThan(uniform_legal);
+  expect(report.reward!.lo).toBeLessThan(uniform_legal);
+  expect(report.reward!.hi).toBeGreaterThan(uniform_legal);
   // 61 problems whose mean rewards spread by about 0.3: a standard error near 0.04.
-  expect(report.reward.hi - report.reward.lo).toBeGreaterThan(0.06);
-  expect(report.reward.hi - report.reward.lo).toBeLessThan(0.3);
-  expect(report.reward_given_legal).toEqual(expect.objectContaining({ mean: report.reward.mean }));
+  expect(report.reward!.hi - report.reward!.lo).toBeGreaterThan(0.06);
+  expect(report.reward!.hi - report.reward!.lo).toBeLessThan(0.3);
+  expect(report.reward_given_allowed).toEqual(expect.objectContaining({ mean: report.reward!.mean }));
   expect(report.symmetry_agreement!.mean).toBeLessThan(0.9);
   expect(items.filter((item) => item.pass === "sampled")).toHaveLength(8 * heldOut.length);
 });
@@ -67,13 +67,13 @@ test("failures, lengths and the most frequent choice are counted", async () => {
     occupied: 0,
     truncated: 10,
   });
-  expect(report.legal_rate!.mean).toBe(0.5);
+  expect(report.rates.legal!.mean).toBe(0.5);
   expect(report.truncated_rate).toBe(0.25);
   expect(report.most_chosen).toEqual({ choice: "5", share: 0.5 });
   expect(report.response_length).toEqual({ mean: (6 + 14 + 3 + 6) / 4, max: 14 });
   expect(report.greedy).toBeNull();
   const legal = items.filter((item) => item.failure === null);
-  expect(report.reward_given_legal!.mean).toBeCloseTo(legal.reduce((sum, item) => sum + item.reward, 0) / 20, 12);
+  expect(report.reward_given_allowed!.mean).toBeCloseTo(legal.reduce((sum, item) => sum + item.reward!, 0) / 20, 12);
   expect(items[2]).toMatchObject({ failure: "truncated", stop_reason: "length", reward: -1, choice: null });
 });
 
@@ -84,7 +84,7 @@ test("a player who never calls has −1 everywhere and no rate that cannot be kn
     options,
   );
   expect(report.reward).toEqual({ mean: -1, lo: -1, hi: -1 });
-  expect(report.reward_given_legal).toBeNull();
+  expect(report.reward_given_allowed).toBeNull();
   expect(report.most_chosen).toBeNull();
   expect(report.symmetry_agreement!.mean).toBe(0);
 });
@@ -138,7 +138,7 @@ test("cancelling ends the evaluation without a result", async () => {
     ),
   ).rejects.toThrow(/Cancelled/);
   const signal = AbortSignal.abort();
-  await expect(evaluateTask(ticTacToe, fakePolicy(bestMove), { ...options, signal })).rejects.toThrow(/abort/i);
+  await expect(evaluateTask(ticTacToe, fakePolicy(bestMove), { ...options, signal })).rejects.toThrow(/cancelled/i);
 });
 
 test("picked rows keep mirror images together and are the same every time", () => {

@@ -1,7 +1,7 @@
 /** A task small enough to be worked out by hand: the prompt shows a digit, and the right answer is that digit. */
 
 import { messageText, type ChatMessage } from "../../../core/contract/chat.ts";
-import type { RowChat } from "../../../core/evaluate/solution-loss.ts";
+import type { RowChat } from "../../../core/evaluate/trained-row.ts";
 import { oneTurnEpisode, type Task } from "../../../core/tasks/task.ts";
 
 export interface NumberRow {
@@ -59,4 +59,5 @@ export const digitChat: RowChat = {
       mask: new Uint8Array(answer.length).fill(1),
     };
   },
+  textIds: (text) => Int32Array.from([...text, endId].map(Number)),
 };

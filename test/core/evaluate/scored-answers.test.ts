@@ -5,7 +5,8 @@ import { createEngine } from "../../../core/engine/engine.ts";
 import { openTextChat } from "../../../core/evaluate/text-chat.ts";
 import { preferenceAccuracy, preferenceTokens } from "../../../core/evaluate/preference-accuracy.ts";
 import { scoreRows } from "../../../core/evaluate/score-rows.ts";
-import { solutionLoss, solutionTokens } from "../../../core/evaluate/solution-loss.ts";
+import { solutionLoss } from "../../../core/evaluate/solution-loss.ts";
+import { trainedRow } from "../../../core/evaluate/trained-row.ts";
 import { optimalSquares } from "../../../core/tasks/tic-tac-toe/minimax.ts";
 import { toBoard } from "../../../core/tasks/tic-tac-toe/boards.ts";
 import { ticTacToe } from "../../../core/tasks/tic-tac-toe/tic-tac-toe.ts";
@@ -29,9 +30,14 @@ function table(boost: Record<number, number> = {}): TabularModel {
 }
 
 test("a model that knows nothing has the loss of a blind guess", async () => {
-  const { loss, ...counts } = await solutionLoss({ model: table(), chat: digitChat }, numberTask, rows, { seed: 1 });
+  const { loss, items, ...counts } = await solutionLoss({ model: table(), chat: digitChat }, numberTask, rows, {
+    seed: 1,
+  });
   expect(loss.mean).toBeCloseTo(Math.log(vocabSize), 5);
   expect(counts).toEqual({ tokens: 8, rows: 4, skipped: 0 });
+  expect(items.map(({ row_id, problem, tokens }) => [row_id, problem, tokens])).toEqual(
+    rows.map((row) => [row.id, numberTask.problem(row), 2]),
+  );
 });
 
 test("loss is the mean over tokens, not over rows, and its interval comes from problems", async () => {
@@ -82,7 +88,7 @@ test("preference accuracy counts pairs with the higher summed log-prob; margins 
   const blind = table();
   const measured = await preferenceAccuracy({ model, chat: digitChat }, numberTask, rows, {
     seed: 1,
-    reference: (batch) => blind.forward(batch),
+    reference: (answers) => scoreRows((batch) => blind.forward(batch), answers),
     beta: 0.5,
   });
   expect(measured.accuracy.mean).toBe(0.5);
@@ -98,7 +104,7 @@ test("against itself as the reference the margin is 0 and the loss ln 2; without
   const source = { model, chat: digitChat };
   const same = await preferenceAccuracy(source, numberTask, rows, {
     seed: 1,
-    reference: (batch) => model.forward(batch),
+    reference: (answers) => scoreRows((batch) => model.forward(batch), answers),
   });
   expect(same.margin).toEqual({ mean: 0, lo: 0, hi: 0 });
   expect(same.loss?.mean).toBeCloseTo(Math.LN2, 12);
@@ -144,7 +150,7 @@ test("with a real engine and template the solution's tokens are exactly what the
       },
     };
     const some = ticTacToe.rows("validation").slice(0, 16);
-    const { promptIds, ids } = solutionTokens(chat, task, some[0]);
+    const { promptIds, ids } = trainedRow(chat, task, some[0]);
     expect(promptIds).toEqual(chat.renderPrompt(task.prompt(some[0]), task.tools));
     expect(chat.stopIds).toContain(ids.at(-1));
     const { loss, rows: scored } = await solutionLoss({ model, chat }, task, some, { seed: 1 });

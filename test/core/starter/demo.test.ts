@@ -14,9 +14,9 @@ test("the starter plays badly, and 60 steps of GSPO teach it", { timeout: 300_00
   });
   expect(run.code, run.stderr).toBe(0);
   const { before, after, report } = demoOutputSchema.parse(JSON.parse(run.stdout));
-  expect(before.reward.mean).toBeGreaterThan(-0.65);
-  expect(before.reward.mean).toBeLessThan(-0.35);
-  expect(after.reward.mean).toBeGreaterThan(0.6);
+  expect(before.reward!.mean).toBeGreaterThan(-0.65);
+  expect(before.reward!.mean).toBeLessThan(-0.35);
+  expect(after.reward!.mean).toBeGreaterThan(0.6);
   expect(after.legal_rate?.mean).toBeGreaterThan(0.93);
   expect(after.response_length.mean).toBeLessThan(before.response_length.mean / 2);
   expect(existsSync(report)).toBe(true);

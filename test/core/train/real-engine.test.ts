@@ -61,7 +61,7 @@ async function greedy(reference: string) {
     { model: reference, task: "tic-tac-toe", limit: 8, samples: 1, games: 0, maxTokens: 32 },
     {},
   );
-  return items.filter(({ pass }) => pass === "greedy").map(({ tokens, logprobs }) => ({ tokens, logprobs }));
+  return items.filter(({ pass }) => pass === "greedy").map(({ turns: [{ tokens, logprobs }] }) => ({ tokens, logprobs }));
 }
 
 describe("three steps with default objectives change the model (A2)", () => {
@@ -201,8 +201,10 @@ describe("checkpoints on the engine", () => {
       );
       const byRow = new Map(again.items.map((item) => [item.row_id, item]));
       for (const item of live.items) {
-        expect(byRow.get(item.row_id)?.tokens).toEqual(item.tokens);
-        byRow.get(item.row_id)?.logprobs.forEach((logprob, i) => expect(logprob).toBeCloseTo(item.logprobs[i], 4));
+        const [turn] = item.turns;
+        const same = byRow.get(item.row_id)?.turns[0];
+        expect(same?.tokens).toEqual(turn.tokens);
+        same?.logprobs.forEach((logprob, i) => expect(logprob).toBeCloseTo(turn.logprobs[i], 4));
       }
     },
   );
