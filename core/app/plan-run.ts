@@ -1,62 +1,69 @@
 /** What a run will do, need and take, before anything is written: `--dry-run`. */
 
-import type { RunConfig, RunConfigInput } from "../contract/config.ts";
+import { usedOptions, type RunConfig, type RunConfigInput } from "../contract/config.ts";
 import type { RunPlan } from "../contract/cli-json.ts";
-import { resolveConfig } from "../contract/resolve-config.ts";
 import { freeBytes } from "../files/disk.ts";
 import { runsFolder } from "../store/library.ts";
 import { runBytes } from "../train/disk-plan.ts";
+import { isRl, prepareRun, type PreparedRun } from "../train/prepare-run.ts";
 import { RunFolder } from "../train/run-folder.ts";
-import { prepareRun, type PreparedRun } from "../train/run.ts";
-import { probeStep, type StepProbe } from "./probe-step.ts";
+import { resolveNewRun } from "../train/run.ts";
+import { probeBatch } from "./probe-batch.ts";
+import { probeStep } from "./probe-step.ts";
 import { trainContext, type TrainHooks } from "./train-model.ts";
 import type { Session } from "./session.ts";
 
+/** What measuring a part of a step tells, whatever the method. */
+export interface MethodProbe {
+  /** Tokens of one step: with answers as long as they are now, and at their limit. */
+  tokensPerStep: { now: number; most: number };
+  secondsPerStep: { now: number; most: number };
+  secondsPerEvaluation: number;
+  /** Tokens that one forward and backward pass holds. */
+  passTokens: number;
+  /** Tokens that all answers being drawn hold at the fullest moment, their prompts included. */
+  tokensHeld: number;
+  /** Of a prompt, on average; 0 where there are no rollouts. */
+  promptTokens: number;
+}
+
 /** Opens the model, does a part of a step with it, and closes it again. Nothing is written. */
 export async function planRun(session: Session, input: RunConfigInput, hooks: TrainHooks): Promise<RunPlan> {
-  const resolved = resolveConfig(input);
+  const resolved = resolveNewRun(input);
   if (resolved.output_dir !== null) RunFolder.requireNew(resolved.output_dir);
   const program = process.memoryUsage().rss;
   const prepared = await prepareRun(trainContext(session, hooks), resolved);
   try {
-    const { config, totalSteps, model, rows } = prepared;
-    const evaluationRows = rows.validation.length;
-    const probe = await probeStep({ ...prepared, rows: rows.train, evaluationRows, signal: hooks.signal });
-    const answers = config.prompts_per_step * config.num_generations;
+    const { config, totalSteps, model, rows, examples } = prepared;
+    const subject = { ...prepared, signal: hooks.signal };
+    const probe = isRl(config.method) ? await probeStep(subject) : await probeBatch(subject);
     const evaluations =
       Number(config.eval_on_start) + (config.eval_steps === 0 ? 0 : Math.ceil(totalSteps / config.eval_steps));
-    const stepTokens = (answerTokens: number) =>
-      Math.round(config.prompts_per_step * probe.promptTokens + answers * answerTokens);
-    const path = config.output_dir ?? runsFolder();
+    const perStep = isRl(config.method) ? config.prompts_per_step : config.batch_size;
+    const trainedRows = (examples.sft ?? examples.dpo)?.items.length ?? rows.train.length;
     return {
-      config,
+      config: usedOptions(config),
       model: { name: prepared.files.name, ...pickInfo(model.info()) },
-      rows: {
-        train: prepared.rows.train.length,
-        validation: prepared.rows.validation.length,
-        held_out: prepared.heldOutRows,
-      },
+      rows: { train: trainedRows, validation: rows.validation.length, held_out: prepared.heldOutRows },
       steps: totalSteps,
-      epochs: (totalSteps * config.prompts_per_step) / prepared.rows.train.length,
-      answers_per_step: answers,
-      optimizer_steps: totalSteps * config.num_mini_batches * config.num_iterations,
-      tokens_per_step: {
-        now: stepTokens(probe.answerTokens),
-        most: stepTokens(config.max_completion_length),
-      },
+      epochs: (totalSteps * perStep) / trainedRows,
+      rows_per_step: perStep,
+      answers_per_step: isRl(config.method) ? config.prompts_per_step * config.num_generations : null,
+      optimizer_steps: totalSteps * (isRl(config.method) ? config.num_mini_batches * config.num_iterations : 1),
+      tokens_per_step: { now: Math.round(probe.tokensPerStep.now), most: Math.round(probe.tokensPerStep.most) },
       memory_bytes: await planMemory(prepared, probe, program),
       disk_bytes: runBytes(config, model.info(), totalSteps, probe.promptTokens),
-      disk_free_bytes: freeBytes(path),
+      disk_free_bytes: freeBytes(config.output_dir ?? runsFolder()),
       seconds: {
-        per_step: probe.secondsPerStep,
-        most_per_step: probe.mostSecondsPerStep,
+        per_step: probe.secondsPerStep.now,
+        most_per_step: probe.secondsPerStep.most,
         evaluation: evaluations === 0 ? 0 : probe.secondsPerEvaluation,
-        total: probe.secondsPerStep * totalSteps + probe.secondsPerEvaluation * evaluations,
+        total: probe.secondsPerStep.now * totalSteps + probe.secondsPerEvaluation * evaluations,
       },
       notes: notes(config),
     };
   } finally {
-    await prepared.model.close();
+    await prepared.close();
   }
 }
 
@@ -65,27 +72,31 @@ function pickInfo({ architecture, parameters, trainableParameters, dtype }: Retu
 }
 
 /** Bytes at the highest point, with answers as they are now. Training and sampling take turns, so what each takes for itself is not added up. */
-async function planMemory({ config, model }: PreparedRun, probe: StepProbe, program: number) {
-  const { prompts_per_step: prompts, num_generations, num_mini_batches } = config;
-  const miniBatch = Math.ceil(prompts / num_mini_batches) * (num_generations * probe.answerTokens + probe.promptTokens);
-  const tokens = Math.min(config.micro_batch_tokens, Math.ceil(miniBatch));
+async function planMemory({ config, model, hasReference, files }: PreparedRun, probe: MethodProbe, program: number) {
+  const tokens = Math.max(1, Math.ceil(probe.passTokens));
   const training = await model.estimateMemory({ tokens, targets: tokens });
-  const cacheOf = async (held: number) => (await model.estimateMemory({ sequences: 1, length: held })).kvCache;
-  const kvCache = await cacheOf(Math.ceil(prompts * probe.promptTokens + probe.tokensHeld));
+  const held = Math.ceil(probe.tokensHeld);
+  const kvCache = held === 0 ? 0 : (await model.estimateMemory({ sequences: 1, length: held })).kvCache;
   const { weights, gradients, optimizer, activations } = training;
+  // A KL term whose reference is no adapter's base holds a second copy. DPO keeps that model's log-probs instead.
+  const holdsCopy =
+    hasReference && config.method !== "dpo" && (config.finetuning_type === "full" || files.adapter !== undefined);
+  const reference = holdsCopy ? model.info().weightBytes : 0;
   return {
     weights,
     gradients,
     optimizer,
     activations,
     kv_cache: kvCache,
+    reference,
     program,
-    total: weights + gradients + optimizer + Math.max(activations, kvCache) + program,
+    total: weights + gradients + optimizer + Math.max(activations, kvCache) + reference + program,
   };
 }
 
 /** What a user should know about these settings before the run begins. */
 function notes(config: RunConfig): string[] {
+  if (!isRl(config.method)) return [];
   const list: string[] = [];
   if (config.num_mini_batches * config.num_iterations === 1) {
     list.push("one optimizer step per batch of rollouts: the ratio is always 1, so the clip bounds never act");

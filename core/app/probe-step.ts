@@ -3,53 +3,30 @@
 import type { RunConfig } from "../contract/config.ts";
 import type { Model, Sample } from "../engine/types.ts";
 import type { EnginePolicy } from "../evaluate/policy.ts";
-import type { Task, TaskRow } from "../tasks/task.ts";
+import { toolsOf } from "../tasks/task.ts";
 import { mean, sum } from "../train/losses/numbers.ts";
 import { packMicroBatches } from "../train/micro-batches.ts";
+import type { PreparedRun } from "../train/prepare-run.ts";
 import { PromptOrder } from "../train/prompt-order.ts";
 import { choosePrompts, episodeJobs, PromptCache, samplingOf } from "../train/rollouts.ts";
+import type { MethodProbe } from "./plan-run.ts";
 
-export interface StepProbe {
-  /** Tokens of a prompt, on average. */
-  promptTokens: number;
-  /** Tokens of an answer as the model gives them now, on average. */
-  answerTokens: number;
-  /** Sampling and updating. */
-  secondsPerStep: number;
-  /** The same with every answer at its limit. */
-  mostSecondsPerStep: number;
-  /** One answer to each of `eval_size` rows, `num_generations_eval` times. */
-  secondsPerEvaluation: number;
-  /** Tokens that all answers being drawn hold at the fullest moment. */
-  tokensHeld: number;
-}
-
-export interface ProbeSubject {
-  config: RunConfig & { micro_batch_tokens: number };
-  policy: EnginePolicy;
-  model: Model;
-  task: Task;
-  /** Training rows. */
-  rows: readonly TaskRow[];
-  /** Rows of one evaluation. */
-  evaluationRows: number;
-  signal: AbortSignal;
-}
+export type ProbeSubject = Pick<PreparedRun, "config" | "policy" | "model" | "task" | "rows"> & { signal: AbortSignal };
 
 /** Longest time for each half, sampling and updating. Seconds. */
 const budget = 12;
 /** A half that took no longer than this is done once more: the first time memory is fetched and caches are cold. */
-const quick = 2;
+export const quick = 2;
 
 /** Changes weights and optimizer of the model, which is of no use for anything else afterwards. */
-export async function probeStep(subject: ProbeSubject): Promise<StepProbe> {
+export async function probeStep(subject: ProbeSubject): Promise<MethodProbe> {
   const { config, policy, model, task, rows } = subject;
   const maxLength = Math.min(config.max_length, model.info().contextLength);
-  const order = new PromptOrder(rows.length, config.seed);
+  const order = new PromptOrder(rows.train.length, config.seed);
   const cache = new PromptCache(policy, task);
-  const { prompts } = choosePrompts(order, rows, cache, config.prompts_per_step, maxLength);
+  const { prompts } = choosePrompts(order, rows.train, cache, config.prompts_per_step, maxLength);
   const promptTokens = mean(prompts.map(({ promptIds }) => promptIds.length));
-  const asked = episodeJobs(config, 0, prompts).map((job) => ({ ...job, messages: [], tools: task.tools }));
+  const asked = episodeJobs(config, 0, prompts).map((job) => ({ ...job, messages: [], tools: toolsOf(task, job.row) }));
   const requests = policy.requests(asked, config.num_generations, samplingOf(config));
   const answers = requests.length * config.num_generations;
 
@@ -74,14 +51,16 @@ export async function probeStep(subject: ProbeSubject): Promise<StepProbe> {
       (config.num_iterations * updating.perToken + forwardsBefore(config) * updating.perTokenForward) +
     config.num_mini_batches * config.num_iterations * updating.optimizer;
 
-  const evaluated = subject.evaluationRows * config.num_generations_eval;
+  const tokensWith = (length: number) => Math.round(config.prompts_per_step * promptTokens + answers * length);
+  const evaluated = rows.validation.length * config.num_generations_eval;
+  const miniBatch = Math.ceil(config.prompts_per_step / config.num_mini_batches);
   return {
+    tokensPerStep: { now: tokensWith(answerTokens), most: tokensWith(config.max_completion_length) },
+    secondsPerStep: { now: secondsWith(answerTokens), most: secondsWith(limit) },
+    secondsPerEvaluation: (prefill * rows.validation.length) / requests.length + evaluated * answerTokens * perToken,
+    passTokens: Math.min(config.micro_batch_tokens, miniBatch * (config.num_generations * answerTokens + promptTokens)),
+    tokensHeld: config.prompts_per_step * promptTokens + tokensHeld(samples, answerTokens),
     promptTokens,
-    answerTokens,
-    secondsPerStep: secondsWith(answerTokens),
-    mostSecondsPerStep: secondsWith(limit),
-    secondsPerEvaluation: (prefill * subject.evaluationRows) / requests.length + evaluated * answerTokens * perToken,
-    tokensHeld: tokensHeld(samples, answerTokens),
   };
 }
 
@@ -94,7 +73,7 @@ function forwardsBefore({ beta, rescore_logprobs, temperature }: RunConfig): num
 type Requests = ReturnType<EnginePolicy["requests"]>;
 
 /** Draws answers until all are done or the time is up. Seconds for all prompts, and for each token of an answer. */
-async function sample({ model, signal }: ProbeSubject, requests: Requests) {
+export async function sample({ model, signal }: Pick<ProbeSubject, "model" | "signal">, requests: Requests) {
   const timeIsUp = AbortSignal.timeout(1000 * budget);
   const started = performance.now();
   let allBegun = started;
@@ -141,7 +120,10 @@ export function tokensHeld(samples: readonly Sample[], answerTokens: number): nu
 }
 
 /** Forward, backward and one optimizer step over as many batches as the time allows, at least one. */
-async function update({ config, model, signal }: ProbeSubject, batches: Parameters<Model["forward"]>[0][]) {
+export async function update(
+  { config, model, signal }: Pick<ProbeSubject, "config" | "model" | "signal">,
+  batches: Parameters<Model["forward"]>[0][],
+) {
   const started = performance.now();
   let tokens = 0;
   let forward = 0;

@@ -2,7 +2,8 @@
 
 import type { RunConfigInput } from "../contract/config.ts";
 import type { TrainListener } from "../train/events.ts";
-import { resumeTraining, startTraining, type TrainContext, type TrainResult } from "../train/run.ts";
+import type { TrainContext } from "../train/prepare-run.ts";
+import { resumeTraining, startTraining, type TrainResult } from "../train/run.ts";
 import type { Session } from "./session.ts";
 
 export interface TrainHooks {
@@ -14,7 +15,12 @@ export interface TrainHooks {
 export function trainContext(session: Session, { command, listen, signal }: TrainHooks): TrainContext {
   return {
     engine: session.engine,
-    openChat: (files, template, now) => session.openChat(files, { now, ...(template !== null && { template }) }),
+    openChat: (files, { template, thinking, now }) =>
+      session.openChat(files, {
+        now,
+        ...(template !== null && { template }),
+        ...(thinking !== null && { thinking }),
+      }),
     honeVersion: session.honeVersion,
     command,
     listen,

@@ -5,6 +5,7 @@ import { planRun } from "../app/plan-run.ts";
 import { Session } from "../app/session.ts";
 import { resumeRun, trainModel } from "../app/train-model.ts";
 import type { RunPlan } from "../contract/cli-json.ts";
+import { metricLabel } from "../contract/metric-labels.ts";
 import { textTable } from "../contract/text-table.ts";
 import { formatBytes, formatCount, formatSeconds, plural } from "../contract/units.ts";
 import { requireRun, runWord } from "../store/library.ts";
@@ -18,10 +19,11 @@ import { TrainProgress } from "./train-progress.ts";
 export function addTrainCommands(program: Command): void {
   const train = program
     .command("train")
-    .summary("train a model on a task (GSPO, GRPO)")
+    .summary("train a model on a task (SFT, DPO, GRPO, GSPO, PPO)")
     .description(
-      "Trains a model with feedback from a task and keeps everything in a run folder. Values in [brackets] are usual " +
-        "ones; tasks and models have their own: --dry-run shows them all. TRL's option names are understood too.",
+      "Trains a model on a task and keeps everything in a run folder. An option that names methods is used by those " +
+        "only (RL: gspo, grpo and ppo). Values in [brackets] are usual ones for gspo; methods, tasks and models have " +
+        "their own: --dry-run shows them all. TRL's option names are understood too.",
     )
     .option("--config <file>", "options from a JSON file (- for stdin), such as a run's config.json; flags win over it")
     .option("--resume <run>", "go on with a run: as `hone resume RUN`")
@@ -108,11 +110,15 @@ async function withProgress(
     return exitCodes.interrupted;
   }
   if (!cli.json) {
-    const work = `${plural(state.step, "step")}, ${plural(state.num_rollouts, "answer")}`;
+    const answers = state.num_rollouts > 0 ? `, ${plural(state.num_rollouts, "answer")}` : "";
+    const work = `${plural(state.step, "step")}${answers}, ${formatCount(state.num_tokens)} tokens`;
     print(`done: ${work} in ${formatSeconds(state.seconds)}`);
     print(`run folder: ${run}`);
     const best = state.best;
-    if (best !== null) print(`best checkpoint: step ${best.step}, validation reward ${best.value.toFixed(3)}`);
+    if (best !== null) {
+      const { label, format } = metricLabel(best.metric);
+      print(`best checkpoint: step ${best.step}, ${label} ${format(best.value)}`);
+    }
     say(`look at it: \`hone show ${runWord(run)}\``);
   }
   return exitCodes.ok;
@@ -120,10 +126,9 @@ async function withProgress(
 
 function planText(plan: RunPlan): string {
   const { config, model, rows, tokens_per_step: tokens, memory_bytes: memory, seconds } = plan;
-  const isIdle = (name: string) => name.startsWith("lora_") && config.finetuning_type === "full";
-  const options = Object.entries(config)
-    .filter(([name]) => !isIdle(name))
-    .map(([name, value]) => [`  ${name}`, value === null ? "–" : String(value)]);
+  const options = Object.entries(config).map(([name, value]) => [`  ${name}`, value === null ? "–" : String(value)]);
+  const samples = plan.answers_per_step !== null;
+  const withAnswers = samples ? " with answers as they are now" : "";
   const facts: string[][] = [
     [
       "model",
@@ -137,20 +142,29 @@ function planText(plan: RunPlan): string {
       "steps",
       `${formatCount(plan.steps)} (${plan.epochs.toFixed(2)} epochs, ${formatCount(plan.optimizer_steps)} optimizer steps)`,
     ],
-    ["answers per step", formatCount(plan.answers_per_step)],
-    ["tokens per step", `${formatCount(tokens.now)} with answers as they are now, at most ${formatCount(tokens.most)}`],
-    ["memory", `about ${formatBytes(memory.total)} with answers as they are now:`],
+    ...(plan.answers_per_step === null
+      ? [[config.method === "dpo" ? "pairs per step" : "rows per step", formatCount(plan.rows_per_step)]]
+      : [["answers per step", formatCount(plan.answers_per_step)]]),
+    ["tokens per step", `${formatCount(tokens.now)}${withAnswers}, at most ${formatCount(tokens.most)}`],
+    ["memory", `about ${formatBytes(memory.total)}${withAnswers}:`],
     [
       "",
       `weights ${formatBytes(memory.weights)}, gradients ${formatBytes(memory.gradients)}, optimizer ${formatBytes(memory.optimizer)},`,
     ],
     [
       "",
-      `activations ${formatBytes(memory.activations)} or sampling ${formatBytes(memory.kv_cache)}, Hone itself ${formatBytes(memory.program)}`,
+      [
+        `activations ${formatBytes(memory.activations)}${memory.kv_cache > 0 ? ` or sampling ${formatBytes(memory.kv_cache)}` : ""}`,
+        ...(memory.reference > 0 ? [`reference ${formatBytes(memory.reference)}`] : []),
+        `Hone itself ${formatBytes(memory.program)}`,
+      ].join(", "),
     ],
     ["disk", `${formatBytes(plan.disk_bytes)} of ${formatBytes(plan.disk_free_bytes)} free`],
     ["time", `about ${formatSeconds(seconds.total)}: ${formatSeconds(seconds.per_step)} a step, as measured just now`],
-    ["", `less where answers become shorter, at most ${formatSeconds(seconds.most_per_step)} a step`],
+    [
+      "",
+      `${samples ? "less where answers become shorter, " : ""}at most ${formatSeconds(seconds.most_per_step)} a step`,
+    ],
   ];
   return [textTable(facts), "", "options", textTable(options), ...plan.notes.map((note) => `note: ${note}`)].join("\n");
 }

@@ -1,20 +1,25 @@
 /** A training run as it goes, for a terminal: a small panel that is redrawn, or plain lines where there is none. */
 
+import type { Method } from "../contract/config.ts";
+import { headlineMetrics } from "../contract/metric-labels.ts";
 import type { MetricsRow } from "../contract/run.ts";
 import { formatCount, formatSeconds } from "../contract/units.ts";
 import type { Alarm } from "../train/alarms.ts";
-import type { TrainEvent } from "../train/events.ts";
+import type { BestMetric, TrainEvent } from "../train/events.ts";
 import { paint, say, sparkline } from "./terminal.ts";
 
 const lineWidth = 24;
 const barWidth = 28;
+const labelWidth = 22;
 
 export class TrainProgress {
   readonly #live: boolean;
   readonly #rows: MetricsRow[] = [];
   #evaluation = "";
+  #method: Method = "gspo";
+  #compared: BestMetric | undefined;
   /** Of this process, the model before training included. */
-  #best = -Infinity;
+  #record: number | undefined;
   #phase = "";
   #secondsLeft: number | undefined;
   #total = 0;
@@ -38,14 +43,19 @@ export class TrainProgress {
         else if (this.#isDue(event.row.step)) say(this.#plainLine(event.row));
         break;
       case "evaluation": {
-        const reward = event.metrics["eval_reward"];
-        if (reward === undefined) break;
-        const isBest = event.best && reward > this.#best;
-        this.#best = Math.max(this.#best, reward);
-        this.#evaluation = `validation ${reward.toFixed(3)} at step ${event.step}${isBest ? ", the best so far" : ""}`;
+        const measured = headlineMetrics(this.#method).filter(({ name }) => event.metrics[name] !== undefined);
+        const parts = measured
+          .filter(({ name }) => name.startsWith("eval_"))
+          .map(({ name, label, format }) => `${label} ${format(event.metrics[name])}`);
+        if (parts.length === 0) break;
+        this.#evaluation = `${parts.join(", ")} at step ${event.step}${this.#isRecord(event) ? ", the best so far" : ""}`;
         if (!this.#live) say(this.#evaluation);
         break;
       }
+      case "begin":
+        this.#method = event.method;
+        this.#compared = event.best;
+        break;
       case "checkpoint":
         if (!this.#live) say(`checkpoint ${event.path}`);
         break;
@@ -66,6 +76,16 @@ export class TrainProgress {
     this.#drawn = 0;
   }
 
+  #isRecord({ best, metrics }: Extract<TrainEvent, { type: "evaluation" }>): boolean {
+    if (this.#compared === undefined) return false;
+    const { metric, better } = this.#compared;
+    if (!(metric in metrics)) return false;
+    const value = (better === "higher" ? 1 : -1) * metrics[metric];
+    const isRecord = this.#record !== undefined && value > this.#record;
+    this.#record = Math.max(this.#record ?? value, value);
+    return best && isRecord;
+  }
+
   /** About forty lines for a whole run. */
   #isDue(step: number): boolean {
     const every = Math.max(1, Math.round(this.#total / 40));
@@ -75,7 +95,7 @@ export class TrainProgress {
   #plainLine(row: MetricsRow): string {
     const parts = [
       `step ${row.step}/${this.#total}`,
-      ...quantities(row).map(([label, value]) => `${label} ${value}`),
+      ...quantities(this.#method, row).map(({ label, value }) => `${label} ${value}`),
       `${formatCount(row["tokens_per_second"])} tok/s`,
       ...(this.#secondsLeft === undefined ? [] : [`${formatSeconds(this.#secondsLeft)} left`]),
     ];
@@ -114,9 +134,9 @@ export class TrainProgress {
     const bar =
       paint("cyan", "━".repeat(full), process.stderr) + paint("dim", "━".repeat(barWidth - full), process.stderr);
     const lines = [`step ${last.step}/${this.#total}  ${bar}  ${Math.floor(100 * share)} %  ${left}`];
-    for (const [label, value, name] of quantities(last)) {
+    for (const { label, value, name } of quantities(this.#method, last)) {
       const history = this.#rows.map((row) => row[name]).filter((one) => one !== undefined);
-      lines.push(`${label.padEnd(8)} ${value.padStart(8)}  ${sparkline(history, lineWidth)}`);
+      lines.push(`${label.padEnd(labelWidth)} ${value.padStart(8)}  ${sparkline(history, lineWidth)}`);
     }
     const speed = `${formatCount(last["tokens_per_second"])} tok/s`;
     lines.push(
@@ -136,15 +156,11 @@ export function alarmLine(
   return kind === "alarm" ? paint("yellow", `! step ${step}: ${message}`, stream) : `step ${step}: ${message}`;
 }
 
-/** Label, value and metric name of what is worth a line. */
-function quantities(row: MetricsRow): [string, string, string][] {
-  const all: [string, string, (value: number) => string][] = [
-    ["reward", "reward", (value) => value.toFixed(3)],
-    ["length", "completions/mean_length", (value) => value.toFixed(1)],
-    ["legal", "outcomes/legal", (value) => `${(100 * value).toFixed(0)} %`],
-    ["entropy", "entropy", (value) => value.toFixed(3)],
-  ];
-  return all.flatMap(([label, name, format]) => (row[name] === undefined ? [] : [[label, format(row[name]), name]]));
+/** What of a step's metrics is worth a line. */
+function quantities(method: Method, row: MetricsRow): { name: string; label: string; value: string }[] {
+  return headlineMetrics(method)
+    .filter(({ name }) => !name.startsWith("eval_") && row[name] !== undefined)
+    .map(({ name, label, format }) => ({ name, label, value: format(row[name]) }));
 }
 
 /** Cuts a line to a number of visible characters; colour codes take no room. */

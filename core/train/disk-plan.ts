@@ -1,6 +1,6 @@
 /** How much disk a run will take, before it begins. */
 
-import type { RunConfig } from "../contract/config.ts";
+import { isUsed, type RunConfig } from "../contract/config.ts";
 import type { ModelInfo } from "../engine/types.ts";
 
 /** fp32 weights as saved, and two fp32 moments for each trained element. */
@@ -20,7 +20,7 @@ export function checkpointBytes(info: ModelInfo): number {
  */
 export function runBytes(config: RunConfig, info: ModelInfo, steps: number, promptTokens: number): number {
   const checkpoints = (config.save_total_limit + 2) * checkpointBytes(info);
-  if (!config.log_completions) return checkpoints;
+  if (!isUsed("log_completions", config) || !config.log_completions) return checkpoints;
   const rollouts = steps * config.prompts_per_step * config.num_generations;
   const tokens = promptTokens / 2 + config.max_completion_length / 2;
   return checkpoints + rollouts * (bytesPerRolloutLine + bytesPerRolloutToken * tokens);

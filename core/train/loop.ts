@@ -5,9 +5,11 @@
 
 import type { RunConfig } from "../contract/config.ts";
 import { errorKind, HoneError } from "../contract/errors.ts";
+import { metricLabel } from "../contract/metric-labels.ts";
 import type { MetricsRow, TrainerState } from "../contract/run.ts";
+import { plural } from "../contract/units.ts";
 import { StepClock, TimeLeft } from "./clock.ts";
-import type { TrainListener } from "./events.ts";
+import type { BestMetric, TrainListener } from "./events.ts";
 import type { Recorder } from "./recorder.ts";
 
 /** A configuration with everything answered on this machine. */
@@ -57,8 +59,7 @@ export interface LoopRun {
   totalSteps: number;
   /** Steps over which the learning rate runs its course. */
   scheduleSteps: number;
-  /** What checkpoints are compared by: the name of a metric of `evaluate`. */
-  best: { metric: string; better: "higher" | "lower" };
+  best: BestMetric;
   hasReference: boolean;
   recorder: Recorder;
   /** Measures the model on fixed rows: metrics named `eval_…`. */
@@ -80,6 +81,7 @@ const nonFiniteLimit = 3;
 
 export async function trainLoop(run: LoopRun): Promise<LoopOutcome> {
   const { config, method, recorder, listen, signal } = run;
+  listen({ type: "begin", method: config.method, totalSteps: run.totalSteps, best: run.best });
   const timeLeft = new TimeLeft();
   let state = run.resumeFrom ?? firstState(run);
   /** True while the weights are those of `state`, so that they may be saved as its checkpoint. */
@@ -91,7 +93,7 @@ export async function trainLoop(run: LoopRun): Promise<LoopOutcome> {
       state = await finishStep(run, state, { step: 0, time: now() }, timeLeft);
     }
 
-    while (state.step < run.totalSteps && !signal.aborted) {
+    while (state.step < run.totalSteps && !signal.aborted && !stoppedEarly(config, state)) {
       const step = state.step + 1;
       const clock = new StepClock();
       const result = await method.step({
@@ -141,7 +143,13 @@ export async function trainLoop(run: LoopRun): Promise<LoopOutcome> {
     }
   }
   if (state.step > 0) await recorder.checkpoint(state);
-  return { state, finished: state.step >= run.totalSteps && state.pending === null };
+  const isDone = state.step >= run.totalSteps || stoppedEarly(config, state);
+  return { state, finished: isDone && state.pending === null };
+}
+
+/** Whether the evaluations have failed to become better for as long as the user has patience. */
+export function stoppedEarly({ early_stopping_patience: patience }: RunConfig, state: TrainerState): boolean {
+  return patience !== null && state.evaluations_without_better >= patience;
 }
 
 function firstState({ config, method, totalSteps, hasReference }: LoopRun): TrainerState {
@@ -158,8 +166,9 @@ function firstState({ config, method, totalSteps, hasReference }: LoopRun): Trai
     nonfinite_in_a_row: 0,
     best: null,
     rng: { seed: config.seed },
+    evaluations_without_better: 0,
     pending: null,
-    has_critic: false,
+    has_critic: config.method === "ppo",
     has_reference: hasReference,
   };
 }
@@ -195,14 +204,16 @@ async function finishStep(
     if (step > 0) ({ state, isBest } = compareWithBest(run, state, row));
     listen({ type: "evaluation", step, metrics: row, best: isBest });
   }
+  const isEnd = isLast || stoppedEarly(config, state);
   row = recorder.metrics(row);
-  if (step > 0 && (isBest || isLast || (config.save_steps > 0 && step % config.save_steps === 0))) {
+  if (step > 0 && (isBest || isEnd || (config.save_steps > 0 && step % config.save_steps === 0))) {
     await recorder.checkpoint(state);
   }
   const stepsLeft = run.totalSteps - step;
   const evaluationsLeft = config.eval_steps > 0 ? Math.ceil(stepsLeft / config.eval_steps) : 0;
   const secondsLeft = timeLeft.estimate(stepsLeft, evaluationsLeft);
   if (step > 0) listen({ type: "step", row, totalSteps: run.totalSteps, secondsLeft });
+  if (isEnd && !isLast) listen({ type: "note", message: earlyStopText(run, state) });
   return state;
 }
 
@@ -221,7 +232,14 @@ function compareWithBest(
   const highest = sign * Math.max(sign * (state.best?.highest ?? value), sign * value);
   const isBest = sign * value >= sign * highest - standardError(row, metric);
   const best = isBest || state.best === null ? { step: state.step, metric, value } : state.best;
-  return { state: { ...state, best: { ...best, highest } }, isBest };
+  const isBetter = state.best === null || sign * value > sign * state.best.highest;
+  const evaluations_without_better = isBetter ? 0 : state.evaluations_without_better + 1;
+  return { state: { ...state, best: { ...best, highest }, evaluations_without_better }, isBest };
+}
+
+function earlyStopText({ best: { metric } }: LoopRun, { step, best, evaluations_without_better: count }: TrainerState) {
+  const where = best === null ? "" : `; the best checkpoint is that of step ${best.step}`;
+  return `stopped early after step ${step}: the ${metricLabel(metric).label} was not better in the last ${plural(count, "evaluation")}${where}`;
 }
 
 /** Half of a 95 % interval is 1.96 standard errors. 0 where no interval was measured. */

@@ -4,6 +4,7 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import type { RunConfig } from "../contract/config.ts";
 import { HoneError } from "../contract/errors.ts";
+import type { Origin } from "../contract/resolve-config.ts";
 import type { Engine, Model, OpenOptions, OpenProgress } from "../engine/types.ts";
 import { findRun, runWord } from "../store/library.ts";
 import { checkpointFolder, listCheckpoints, readTrainerState } from "./checkpoints.ts";
@@ -52,6 +53,24 @@ async function plainModel(name: string, path: string, fix: string): Promise<Mode
     return { name, weights: base, adapter: path, text: base };
   }
   return { name, weights: path, text: path };
+}
+
+/** What a run inherits that goes on from another run or from an adapter: its model's presets, the adapter's shape. */
+export function originOf(reference: string): Origin {
+  const path = findRun(reference) ?? findRun(reference.replace(/:[^:/]*$/, ""));
+  if (path === undefined) {
+    const folder = resolve(reference);
+    const isAdapter = existsSync(join(folder, adapterConfigName)) && !existsSync(join(folder, "config.json"));
+    return isAdapter ? { defaults: { finetuning_type: "lora", ...adapterSettings(folder) } } : {};
+  }
+  const { config } = RunFolder.open(path).readConfig();
+  const before = originOf(config.model);
+  if (reference.endsWith(":0")) return { model: config.model, ...before };
+  const { finetuning_type, lora_r, lora_alpha, lora_dropout } = config;
+  return {
+    model: before.model ?? config.model,
+    ...(finetuning_type === "lora" && { defaults: { finetuning_type, lora_r, lora_alpha, lora_dropout } }),
+  };
 }
 
 /** RUN, RUN:step or RUN:best. RUN alone is its best checkpoint, or the last one when none was measured. */

@@ -56,6 +56,15 @@ function newAdapter(config: RunConfig): LoraOptions {
 /** A run that begins from an adapter trains that adapter on: it cannot have another shape. */
 function refuseOtherAdapter(config: RunConfig, name: string, folder: string): void {
   const settings = adapterSettings(folder);
+  if (config.method === "dpo" && settings.lora_dropout > 0) {
+    throw new HoneError(
+      "bad-config",
+      `the adapter ${name} has lora_dropout ${settings.lora_dropout}, and DPO trains without`,
+      {
+        fix: "go on from a copy of its folder with lora_dropout 0 in adapter_config.json",
+      },
+    );
+  }
   for (const option of ["lora_r", "lora_alpha", "lora_dropout"] as const) {
     if (settings[option] === config[option]) continue;
     throw new HoneError(

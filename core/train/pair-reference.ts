@@ -9,16 +9,59 @@ import { existsSync } from "node:fs";
 import { z } from "zod";
 import { HoneError } from "../contract/errors.ts";
 import type { Model } from "../engine/types.ts";
+import { preferenceTokens } from "../evaluate/preference-accuracy.ts";
 import { scoreRows, type RowScore, type ScoredRow, type ScoreOptions } from "../evaluate/score-rows.ts";
+import { canBeScored } from "../evaluate/solution-loss.ts";
 import { writeFileAtomic } from "../files/atomic.ts";
 import { readRows } from "../files/json.ts";
 import { toJsonLines } from "../files/jsonl.ts";
+import { openModel } from "./model-ref.ts";
+import type { PreparedRun, TrainContext } from "./prepare-run.ts";
+import type { RunFolder } from "./run-folder.ts";
 
 /** Log-probs of rows under the reference, in their order. */
 export type PairReference = (rows: readonly ScoredRow[]) => Promise<RowScore[]>;
 
 /** A line of `reference.jsonl`: an answer by the hash of its tokens, and its log-prob as a float64. */
 const lineSchema = z.object({ tokens: z.string(), logprob: z.number(), trained: z.number().int() });
+
+/**
+ * The reference of a run: `atStart` says that the run's model still is as it began. Otherwise a missing file is made
+ * with a second copy of the starting model.
+ */
+export async function openPairReference(
+  { engine, listen, signal }: TrainContext,
+  prepared: PreparedRun,
+  folder: RunFolder,
+  { atStart }: { atStart: boolean },
+): Promise<PairReference> {
+  const { config, files, model } = prepared;
+  const options = { batchTokens: config.micro_batch_tokens, signal };
+  if (config.finetuning_type === "lora" && files.adapter === undefined) return adapterOff(model, options);
+  const path = folder.file("reference");
+  if (!existsSync(path)) {
+    listen({ type: "phase", phase: "preparing", step: 0 });
+    const rows = answersOf(prepared);
+    if (atStart) await writeReference(path, model, rows, options);
+    else {
+      const first = await openModel(engine, files, config.threads === null ? {} : { threads: config.threads });
+      try {
+        await writeReference(path, first, rows, options);
+      } finally {
+        await first.close();
+      }
+    }
+  }
+  return readReference(path);
+}
+
+/** All answers that will be compared, in training and in its evaluations. */
+function answersOf({ task, rows, chat, examples, maxLength }: PreparedRun): ScoredRow[] {
+  const validation = rows.validation.map((row) => preferenceTokens(chat, task, row));
+  return [...(examples.dpo?.items ?? []), ...validation]
+    .flatMap(({ chosen, rejected }) => [chosen, rejected])
+    .filter((row) => canBeScored(row, maxLength));
+}
 
 /** The base of a fresh adapter. */
 export function adapterOff(model: Model, options: ScoreOptions): PairReference {
@@ -40,10 +83,6 @@ export async function writeReference(
     trained: scores[i].tokens,
   }));
   writeFileAtomic(path, toJsonLines(lines));
-}
-
-export function hasReference(path: string): boolean {
-  return existsSync(path);
 }
 
 /** What `writeReference` left. A row that is not in it is refused: the data have changed (`other-data`). */

@@ -4,6 +4,7 @@ import { oneTurnEpisode, type Action, type Score, type Task } from "../task.ts";
 import { failures, readMove } from "./answer.ts";
 import { drawBoard, type Board } from "./board.ts";
 import { parseRow, toBoard, toRow, type TicTacToeRow } from "./boards.ts";
+import { bestMove, movePair } from "./examples.ts";
 import { ticTacToeGame } from "./game.ts";
 import { chooseSquareTool, promptMessages } from "./prompt.ts";
 import { referenceLines } from "./reference.ts";
@@ -15,6 +16,7 @@ export const ticTacToe: Task<TicTacToeRow> = {
   name: "tic-tac-toe",
   title: "Tic-tac-toe",
   description: "Choose the best square for X on a given board, with one tool call.",
+  rowName: "board",
   tools: [chooseSquareTool],
   toolChoice: chooseSquareTool.function.name,
   rewardParts: [
@@ -35,6 +37,8 @@ export const ticTacToe: Task<TicTacToeRow> = {
   problem: (row) => canonicalBoard(toBoard(row)),
   prompt: (row) => promptMessages(toBoard(row)),
   start: (row) => oneTurnEpisode(row, (action) => scoreMove(toBoard(row), action)),
+  solution: (row) => bestMove(toBoard(row)),
+  preference: (row) => movePair(toBoard(row)),
   reference: (rows) => ({ ...referenceLines(rows.map(toBoard)) }),
   draw: (row) => drawBoard(toBoard(row)),
   game: ticTacToeGame,

@@ -6,19 +6,19 @@
 import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { messageText } from "../../../core/contract/chat.ts";
+import { messageText, type ToolCallMessage } from "../../../core/contract/chat.ts";
 import type { RunConfigInput } from "../../../core/contract/config.ts";
 import type { MetricsRow } from "../../../core/contract/run.ts";
 import type { TrainEvent } from "../../../core/train/events.ts";
 import { RunFolder } from "../../../core/train/run-folder.ts";
-import type { SavableChat, TrainContext } from "../../../core/train/run.ts";
+import type { TrainChat, TrainContext } from "../../../core/train/prepare-run.ts";
 import { TabularEngine } from "./tabular-model.ts";
 
 export const endId = 0;
 /** End, nine squares, and two words that mean nothing. */
 export const vocabSize = 12;
 
-export const toyChat: SavableChat = {
+export const toyChat: TrainChat = {
   stopIds: [endId],
   renderPrompt(messages) {
     const board = messages.map(messageText).join("\n");
@@ -35,6 +35,18 @@ export const toyChat: SavableChat = {
     const code = stopReason === "eos" ? ("no_call" as const) : ("truncated" as const);
     return { text, parsed: { content: text, reasoning: "", tool_calls: [], problems: [{ code, message: code }] } };
   },
+  /** The answer is the square that the last message's call names, and the end. */
+  renderTrained(messages, tools, _loss, completionFrom = messages.length - 1) {
+    const [call] = messages[messages.length - 1].tool_calls ?? [];
+    const called = (call as ToolCallMessage | undefined)?.function.arguments as { square: number } | undefined;
+    const ids = called === undefined ? [endId] : [called.square, endId];
+    return {
+      promptIds: this.renderPrompt(messages.slice(0, completionFrom), tools),
+      ids: Int32Array.from(ids),
+      mask: new Uint8Array(ids.length).fill(1),
+    };
+  },
+  textIds: (text) => Int32Array.from([...text.split(" ").map(Number), endId]),
   decode: (tokens) => [...tokens].join(" "),
   files: () => ({ "tokenizer.json": "{}\n" }),
 };
