@@ -1,6 +1,7 @@
 /** The files of a run folder. Everything in it is plain JSON, JSON Lines or safetensors, readable without Hone. */
 
 import { z } from "zod";
+import type { ChatMessage } from "./chat.ts";
 
 /** Names of files and folders inside a run folder. */
 export const runFiles = {
@@ -109,6 +110,19 @@ export const trainerStateSchema = z.object({
 });
 export type TrainerState = z.infer<typeof trainerStateSchema>;
 
+/** One turn of the model in a rollout of several. */
+export const rolloutTurnSchema = z.object({
+  /** The prompt goes on exactly where the turn before ended; `prompt` is then only what came between. */
+  continues: z.boolean(),
+  prompt: z.string(),
+  prompt_ids: z.array(z.number().int()),
+  completion: z.string(),
+  completion_ids: z.array(z.number().int()),
+  stop_reason: z.string(),
+  thinking_tokens: z.number().int().optional(),
+});
+export type RolloutTurn = z.infer<typeof rolloutTurnSchema>;
+
 /** One line of `rollouts/step_<N>.jsonl`. */
 export const rolloutLineSchema = z.object({
   step: z.number().int(),
@@ -119,14 +133,20 @@ export const rolloutLineSchema = z.object({
   row_id: z.string(),
   prompt: z.string(),
   prompt_ids: z.array(z.number().int()),
+  /** Everything the model wrote; of several turns each on lines of its own, and their ids and log-probs end to end. */
   completion: z.string(),
   completion_ids: z.array(z.number().int()),
   logprobs: z.array(z.number()),
   reward: z.number(),
   reward_parts: z.record(z.string(), z.number()),
+  /** PPO: mean over the tokens. */
   advantage: z.number(),
   stop_reason: z.string(),
   failure: z.string().nullable(),
+  /** Only where there were several. */
+  turns: z.array(rolloutTurnSchema).optional(),
+  /** The whole conversation; only where there were several turns. */
+  messages: z.array(z.custom<ChatMessage>((value) => typeof value === "object" && value !== null)).optional(),
 });
 export type RolloutLine = z.infer<typeof rolloutLineSchema>;
 

@@ -69,10 +69,9 @@ export class EnginePolicy implements Policy {
         reject(error);
       }
     };
-    this.model.sample(requests, signal === undefined ? {} : { signal }).then(
-      (samples) => samples.forEach(onSample),
-      (error: unknown) => answers.flat().forEach(({ reject }) => reject(error)),
-    );
+    this.model
+      .sample(requests, { onSample, ...(signal !== undefined && { signal }) })
+      .catch((error: unknown) => answers.flat().forEach(({ reject }) => reject(error)));
     return answers.map((group) => group.map(({ promise }) => promise));
   }
 

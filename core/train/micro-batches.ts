@@ -13,8 +13,8 @@ export interface TokenRow {
 
 export interface MicroBatch<Row extends TokenRow> {
   batch: Batch;
-  /** The rows in it, with the place of each one's first id in `batch.tokens`. */
-  rows: { row: Row; offset: number }[];
+  /** The rows in it, with the place of each one's first id in `batch.tokens`, and which of the segments it is. */
+  rows: { row: Row; offset: number; segment: number }[];
 }
 
 /**
@@ -91,7 +91,7 @@ function packBatch<Row extends TokenRow>(rows: readonly Row[]): MicroBatch<Row> 
       parent = prefix.length === 0 ? undefined : segments.length;
       if (prefix.length > 0) add(prefix, { length: prefix.length });
     }
-    placed.push({ row, offset });
+    placed.push({ row, offset, segment: segments.length });
     mask.set(row.mask, offset);
     add(row.ids, parent === undefined ? { length: row.ids.length } : { length: row.ids.length, parent });
   }

@@ -3,53 +3,48 @@
  * better ones. One step is one batch of rollouts and all optimizer steps on it. Reads top to bottom.
  */
 
-import { isCut } from "../evaluate/measures.ts";
-import type { EnginePolicy } from "../evaluate/policy.ts";
-import type { Task, TaskRow } from "../tasks/task.ts";
 import { groupAdvantages } from "./advantages.ts";
 import type { Method, ReadyConfig } from "./loop.ts";
+import { grpoLoss } from "./losses/grpo.ts";
+import { gspoLoss } from "./losses/gspo.ts";
 import { tokensOf } from "./micro-batches.ts";
-import { PromptOrder } from "./prompt-order.ts";
+import { toRolloutLines } from "./rollout-lines.ts";
 import { rolloutMetrics } from "./rollout-metrics.ts";
-import { choosePrompts, PromptCache, sampleGroups, toRolloutLines, type RolloutGroup } from "./rollouts.ts";
-import { scoreAgain, updatePolicy, type ReferenceForward } from "./update.ts";
+import { RolloutSampler, type RolloutGroup, type RolloutSource } from "./rollouts.ts";
+import { policyRows, scoreAgain, updatePolicy, type Objective, type ReferenceForward } from "./update.ts";
 
-export interface RlRun {
+export interface RlRun extends RolloutSource {
   config: ReadyConfig;
-  policy: EnginePolicy;
   /** Scores a batch under the frozen starting model; needed when `beta` is above 0. */
   reference?: ReferenceForward;
-  task: Task;
-  /** Training rows. */
-  rows: readonly TaskRow[];
 }
 
 export function rlMethod({ config, policy, reference, task, rows }: RlRun): Method {
-  const cache = new PromptCache(policy, task);
-  const maxLength = Math.min(config.max_length, policy.model.info().contextLength);
-  const linesOf = (step: number, groups: readonly RolloutGroup[]) =>
-    toRolloutLines(step, groups, (ids) => policy.chat.decode(ids));
+  const { model, chat } = policy;
+  const sampler = new RolloutSampler({ config, policy, task, rows });
+  const objective = groupObjective(config);
 
   return {
     optimizerSteps: config.num_mini_batches * config.num_iterations,
-    firstCursor: new PromptOrder(rows.length, config.seed).cursor(),
+    firstCursor: sampler.firstCursor,
 
     async step({ step, state, clock, scheduleSteps, listen, recorder, signal, touching }) {
       listen({ type: "phase", phase: "sampling", step });
-      const order = new PromptOrder(rows.length, config.seed, state.data_cursor);
-      const { prompts, tooLong } = choosePrompts(order, rows, cache, config.prompts_per_step, maxLength);
-      const groups = await sampleGroups(policy, task, config, step, prompts, signal);
+      const batch = await sampler.draw(step, state.data_cursor, signal);
+      const { drawn, groups } = batch;
       setAdvantages(groups, config);
       clock.lap("rollout");
-      if (config.log_completions) recorder.rollouts(step, linesOf(step, groups));
+      const lines = () => toRolloutLines(step, drawn, (ids) => chat.decode(ids));
+      if (config.log_completions) recorder.rollouts(step, lines());
 
       listen({ type: "phase", phase: "updating", step });
-      const scored = await scoreAgain(policy.model, reference, config, groups);
+      const scored = await scoreAgain(model, reference, config, groups);
       touching();
-      const update = await updatePolicy(policy.model, config, groups, {
+      const update = await updatePolicy(model, config, groups, objective, {
         firstStep: state.global_step,
         totalSteps: scheduleSteps,
         nonFiniteInARow: state.nonfinite_in_a_row,
+        maxTurns: config.max_turns ?? task.limits.turns,
         measureMismatch: !scored.rescored,
       });
       clock.lap("train");
@@ -58,29 +53,38 @@ export function rlMethod({ config, policy, reference, task, rows }: RlRun): Meth
         metrics: {
           ...update.metrics,
           ...scored.metrics,
-          ...rolloutMetrics(groups, Object.keys(task.failures)),
-          "skipped_rows/prompt_too_long": tooLong,
+          ...rolloutMetrics(task, drawn, { grouped: true }),
+          ...batch.metrics,
         },
-        tokens: tokensOf(groups.flatMap(({ answers }) => answers)),
-        rollouts: groups.length * config.num_generations,
+        ...worked(drawn),
         nonFiniteInARow: update.nonFiniteInARow,
-        data_cursor: order.cursor(),
-        epoch: order.epochs(),
-        batch: () => linesOf(step, groups),
+        data_cursor: batch.cursor,
+        epoch: batch.epoch,
+        batch: lines,
       };
     },
   };
 }
 
-function setAdvantages(groups: readonly RolloutGroup[], config: ReadyConfig): void {
-  const rollouts = groups.flatMap(({ answers }, group) => answers.map((rollout) => ({ rollout, group })));
+/** Tokens and rollouts of a step. */
+export function worked(drawn: readonly RolloutGroup[]): { tokens: number; rollouts: number } {
+  const rollouts = drawn.flatMap((group) => group.rollouts);
+  return { tokens: tokensOf(rollouts.flatMap(({ rows }) => rows)), rollouts: rollouts.length };
+}
+
+function groupObjective(config: ReadyConfig): Objective {
+  const loss = config.method === "grpo" ? grpoLoss : gspoLoss;
+  return { loss: (micro, result, normalisers) => loss(policyRows(micro, result), config, normalisers) };
+}
+
+function setAdvantages(groups: readonly RolloutGroup[], { advantage_estimator }: ReadyConfig): void {
+  const all = groups.flatMap(({ rollouts }, group) => rollouts.map((rollout) => ({ rollout, group })));
   const { advantages } = groupAdvantages(
-    rollouts.map(({ rollout }) => rollout.score.reward),
-    rollouts.map(({ group }) => group),
-    { estimator: config.advantage_estimator },
+    all.map(({ rollout }) => rollout.score.reward),
+    all.map(({ group }) => group),
+    { estimator: advantage_estimator },
   );
-  rollouts.forEach(({ rollout }, i) => {
+  all.forEach(({ rollout }, i) => {
     rollout.advantage = advantages[i];
-    rollout.trained = !(config.truncated_completions === "mask" && isCut(rollout.answer.stopReason));
   });
 }

@@ -39,11 +39,14 @@ describe("the course of an episode", () => {
     const { model, policy: player } = policy();
     const asked: { prompt: number[]; tokens: number[] }[] = [];
     const sample = model.sample.bind(model);
-    model.sample = async (requests, options) => {
-      const samples = await sample(requests, options);
-      for (const one of samples) asked.push({ prompt: [...requests[one.request].prompt], tokens: [...one.tokens] });
-      return samples;
-    };
+    model.sample = (requests, options = {}) =>
+      sample(requests, {
+        ...options,
+        onSample(one) {
+          asked.push({ prompt: [...requests[one.request].prompt], tokens: [...one.tokens] });
+          options.onSample?.(one);
+        },
+      });
     const groups = await runEpisodes(player, guessTask(), jobsOf(4), settings);
     const all = groups.flat();
     expect(groups.map((group) => group.map(({ index }) => index))).toEqual(guessRows.map(() => [0, 1, 2, 3]));
@@ -102,6 +105,19 @@ describe("the course of an episode", () => {
     );
     await running;
     expect(ended.slice(0, 16)).not.toContain("g1");
+  });
+
+  test("an episode steps as soon as its own answer ends, not when the last of its group has", async () => {
+    const { model, policy: player } = policy();
+    const sample = model.sample.bind(model);
+    const { promise: stepped, resolve } = Promise.withResolvers<void>();
+    model.sample = async (requests, options) => {
+      const samples = await sample(requests, options);
+      // The call itself returns only after the first step: waiting for it would never end.
+      await stepped;
+      return samples;
+    };
+    await runEpisodes(player, guessTask({ beforeStep: () => resolve() }), [jobsOf(3)[0]], settings);
   });
 
   test("no more episodes than asked for run at a time", async () => {

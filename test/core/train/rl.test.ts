@@ -207,7 +207,8 @@ describe("the update (A1)", () => {
     { finetuning_type: "lora", beta: 0.01 },
     { temperature: 0.7 },
     { rescore_logprobs: true },
-    { mask_truncated_completions: true },
+    { truncated_completions: "mask" },
+    { truncated_completions: "penalise" },
   ] as const)("three steps change the weights: %j (A2)", async (extra) => {
     const toy = toyRun();
     await startTraining(toy.context, { ...config, output_dir: toy.output, max_steps: 3, ...extra });
@@ -243,7 +244,7 @@ describe("the update (A1)", () => {
       ...config,
       output_dir: toy.output,
       max_steps: 1,
-      mask_truncated_completions: true,
+      truncated_completions: "mask",
     });
     const [batch] = toy.engine.opened[0].forwards.filter(({ options }) => options.grad === true);
     const cut = comparableMetrics(toy.output)[1]["completions/clipped_ratio"];
