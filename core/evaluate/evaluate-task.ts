@@ -104,16 +104,29 @@ export async function evaluateTask(task: Task, policy: Policy, options: Evaluate
   return { report, items: [...sampled, ...greedyItems], solutions: [], preferences: [], games: records };
 }
 
+/** A board has no more mirror images than these. */
+const rowsAtOnce = 8;
+
 /**
- * About `count` rows of a split, always the same ones for a seed: whole problems in random order until there are enough,
- * so that mirror images stay together.
+ * About `count` rows of a split, always the same ones for a seed: problems in random order until there are enough, each
+ * with its first 8 rows (so that mirror images stay together, and a large problem does not stand for all), then with its
+ * next 8, and so on.
  */
-export function pickRows<Row extends TaskRow>(task: Task<Row>, rows: readonly Row[], count: number, seed: Seed): Row[] {
+export function pickRows<Row extends TaskRow>(
+  task: Pick<Task<Row>, "problem">,
+  rows: readonly Row[],
+  count: number,
+  seed: Seed,
+): Row[] {
   const problems = [...Map.groupBy(rows, (row) => task.problem(row)).values()];
+  const shuffled = new Random(seed).split("pick rows").shuffle(problems);
+  const longest = Math.max(...problems.map((problem) => problem.length));
   const picked: Row[] = [];
-  for (const group of new Random(seed).split("pick rows").shuffle(problems)) {
-    if (picked.length >= count) break;
-    picked.push(...group);
+  for (let start = 0; start < longest; start += rowsAtOnce) {
+    for (const problem of shuffled) {
+      if (picked.length >= count) return picked;
+      picked.push(...problem.slice(start, start + rowsAtOnce));
+    }
   }
   return picked;
 }

@@ -90,13 +90,14 @@ export const toolCallRepair: Task<RepairRow> = {
     ].join("\n"),
 };
 
+/** The faulty call stands where it was made. Where it is a call in form, the model's template writes it as its own. */
 function promptMessages({ request, faulty }: RepairRow): ChatMessage[] {
+  const made = readFaulty(faulty);
   return [
-    {
-      role: "system",
-      content: "A tool call was wrong. Answer with the one right call for the request and nothing else.",
-    },
-    { role: "user", content: `Request: ${request}\nWrong call: ${faulty}` },
+    { role: "system", content: "Answer with exactly one call that does what the user asks, and nothing else." },
+    { role: "user", content: request },
+    made === undefined ? { role: "assistant", content: faulty } : calling(made),
+    { role: "user", content: "That call was wrong. Make the right one." },
   ];
 }
 

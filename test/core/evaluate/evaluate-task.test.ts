@@ -152,6 +152,15 @@ test("picked rows keep mirror images together and are the same every time", () =
   expect(pickRows(ticTacToe, rows, 1000, 1)).toHaveLength(rows.length);
 });
 
+test("picked rows of large problems are of many problems, and are all of them in the end", () => {
+  const rows = Array.from({ length: 300 }, (_, i) => ({ id: String(i), of: i % 5 }));
+  const task = { problem: (row: (typeof rows)[number]) => String(row.of) };
+  const picked = pickRows(task, rows, 40, 1);
+  expect(picked).toHaveLength(40);
+  expect([...Map.groupBy(picked, ({ of }) => of).values()].map((group) => group.length)).toEqual([8, 8, 8, 8, 8]);
+  expect(new Set(pickRows(task, rows, 1000, 1))).toEqual(new Set(rows));
+});
+
 test("evaluation shows each row of the split once per sample, and no row of another split", async () => {
   const player = fakePolicy((board) => optimalSquares(board)[0]);
   await evaluateTask(ticTacToe, player, { ...options, greedy: false, samples: 2 });
