@@ -3,12 +3,14 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Command, CommanderError } from "commander";
+import { addAdviseCommand } from "./advise-command.ts";
 import { addChatCommand } from "./chat-command.ts";
 import { normalizeFlags } from "./config-flags.ts";
 import { addDemoCommand } from "./demo-command.ts";
 import { addEvalCommand } from "./eval-command.ts";
 import { addMachineCommands } from "./machine-commands.ts";
 import { addPlayCommand } from "./play-command.ts";
+import { addRewardCommand } from "./reward-command.ts";
 import { addRunCommands } from "./run-commands.ts";
 import { addScoreCommand } from "./score-command.ts";
 import { addStarterCommand } from "./starter-command.ts";
@@ -29,11 +31,13 @@ export function makeProgram(): Command {
     .addHelpText("after", () => helpEnd());
   program.commandsGroup("The whole loop:");
   addDemoCommand(program);
+  addAdviseCommand(program);
   program.commandsGroup("Train:");
   addTrainCommands(program);
   program.commandsGroup("Measure:");
   addEvalCommand(program);
   addScoreCommand(program);
+  addRewardCommand(program);
   program.commandsGroup("Try:");
   addPlayCommand(program);
   addChatCommand(program);

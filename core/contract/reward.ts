@@ -294,3 +294,89 @@ export type RewardPartOptions = {
 export interface RewardFile {
   parts: ({ type: RewardPartType } & Record<string, unknown>)[];
 }
+
+/** How the values of one part, or of the whole reward, are spread. */
+export const distributionSchema = z.object({
+  mean: z.number(),
+  /** Population standard deviation. */
+  std: z.number(),
+  min: z.number(),
+  max: z.number(),
+  quantiles: z.object({ p10: z.number(), p25: z.number(), p50: z.number(), p75: z.number(), p90: z.number() }),
+  /** Counts in ten equal spans from `min` to `max`; one span when all values are equal. */
+  histogram: z.array(z.number().int()),
+});
+export type Distribution = z.infer<typeof distributionSchema>;
+
+/** One scored rollout, as the reward lab shows it. */
+export const scoredRolloutSchema = z.object({
+  step: z.number().int(),
+  prompt_index: z.number().int(),
+  sample_index: z.number().int(),
+  row_id: z.string(),
+  prompt: z.string(),
+  completion: z.string(),
+  reward: z.number(),
+  parts: z.record(z.string(), z.number()),
+  stored_reward: z.number().nullable(),
+});
+export type ScoredRollout = z.infer<typeof scoredRolloutSchema>;
+
+/** `hone reward try`. */
+export const rewardTrialSchema = z.object({
+  reward: z.string(),
+  /** Run folder or file that the rollouts came from. */
+  source: z.string(),
+  steps: z.array(z.number().int()),
+  /** Scored rollouts. */
+  samples: z.number().int(),
+  /** Rollouts that could not be scored, and the first few reasons. */
+  failed: z.number().int(),
+  failures: z.array(z.object({ step: z.number().int(), row_id: z.string(), message: z.string() })),
+  total: distributionSchema,
+  parts: z.record(z.string(), distributionSchema.extend({ weight: z.number() })),
+  /** Answers to one prompt of a step. `zero_variance`: all have the same reward, so they teach nothing. */
+  groups: z.object({
+    count: z.number().int(),
+    zero_variance: z.number().int(),
+    stored_zero_variance: z.number().int().nullable(),
+  }),
+  /** Spearman's rank correlation of every two parts, and of the reward with the stored one; null where one is constant. */
+  agreement: z.array(z.object({ a: z.string(), b: z.string(), rank_correlation: z.number().nullable() })),
+  /** What the reward should not pay for, and how far it goes along with it. */
+  controls: z.array(
+    z.object({ name: z.string(), label: z.string(), mean: z.number(), rank_correlation: z.number().nullable() }),
+  ),
+  best: z.array(scoredRolloutSchema),
+  worst: z.array(scoredRolloutSchema),
+  /** Suspected reward hacking, in plain words. `change`: from the first third of the steps to the last. */
+  suspicions: z.array(
+    z.object({
+      measure: z.string(),
+      message: z.string(),
+      reward: z.tuple([z.number(), z.number()]).nullable(),
+      change: z.tuple([z.number(), z.number()]).nullable(),
+    }),
+  ),
+  notes: z.array(z.string()),
+  usage: rewardUsageSchema.nullable(),
+  seconds: z.number(),
+});
+export type RewardTrial = z.infer<typeof rewardTrialSchema>;
+
+/** `hone reward check`. */
+export const rewardCheckSchema = z.object({
+  reward: z.string(),
+  parts: z.array(z.object({ name: z.string(), weight: z.number(), description: z.string() })),
+  samples: z.array(
+    z.object({
+      completion: z.string(),
+      row: z.record(z.string(), z.unknown()),
+      reward: z.number(),
+      parts: z.record(z.string(), z.number()),
+      info: z.record(z.string(), z.unknown()).optional(),
+    }),
+  ),
+  usage: rewardUsageSchema.nullable(),
+});
+export type RewardCheck = z.infer<typeof rewardCheckSchema>;

@@ -3,11 +3,11 @@
 import { HoneError } from "../contract/errors.ts";
 import type { RewardSample } from "../contract/reward.ts";
 
-/** `answer 3 to row test-17 (prompt 2): "The colour is…"`. */
-export function sampleName({ row_id, prompt_index, sample_index, completion }: RewardSample): string {
+/** `the answer "The colour is…" to row test-17`. */
+function sampleName({ row_id, completion }: RewardSample): string {
   const begin = completion.replaceAll(/\s+/g, " ").trim();
   const shown = begin.length > 60 ? `${begin.slice(0, 60)}…` : begin;
-  return `answer ${sample_index} to row ${row_id} (prompt ${prompt_index}): ${JSON.stringify(shown)}`;
+  return `the answer ${JSON.stringify(shown)} to row ${row_id}`;
 }
 
 export function badSample(part: string, sample: RewardSample, why: string, fix?: string, cause?: unknown): HoneError {

@@ -44,7 +44,8 @@ export async function openScript(options: PartOptions<"script">, { folder }: Par
       description: `what ${basename(path)} gives`,
       ...(parts !== undefined && { parts }),
       async score(sample) {
-        const seed = deriveSeed("reward", sample.row_id, sample.prompt_index, sample.sample_index);
+        // From what is scored, not from its place: in the lab an answer is worth what it was worth in training.
+        const seed = deriveSeed("reward", sample.row_id, sample.completion);
         const reply = await sandbox.run({ json: JSON.stringify(sample), seed });
         if (reply.fault !== undefined) throw badSample(name, sample, told(reply.fault) + logged(reply));
         return readAnswer(reply, (why, fix) => badSample(name, sample, `${path}: ${why}`, fix));
@@ -71,7 +72,7 @@ export function readCode(path: string): string {
     throw new HoneError("bad-reward-file", `cannot read ${path}: ${why}`, { cause: error });
   }
   if (!/^\.m?ts$/.test(extname(path).toLowerCase())) return source;
-  const emitWarning = Reflect.get(process, "emitWarning") as typeof process.emitWarning;
+  const emitWarning = Reflect.get(process, "emitWarning");
   // Node says that stripping types is experimental; whoever writes a reward cannot do anything about that.
   process.emitWarning = () => undefined;
   try {

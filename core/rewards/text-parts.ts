@@ -179,7 +179,10 @@ export const words: OpenPartOf<"words"> = (options) => {
     return new RegExp(`(?<![\\p{L}\\p{N}_])${literal}(?![\\p{L}\\p{N}_])`, ignore_case ? "iu" : "u").test(text);
   };
   return {
-    description: "share of the required words; 0 when a forbidden one stands there",
+    description:
+      required.length === 0 && column === undefined
+        ? `1 unless a forbidden word stands in the ${options.text}`
+        : `share of the required words in the ${options.text}${forbidden.length > 0 ? "; 0 when a forbidden one stands there" : ""}`,
     score(sample) {
       const text = textOf(options, sample);
       if (forbidden.some((word) => has(text, word))) return 0;
