@@ -61,7 +61,7 @@ export const dataStatsSchema = z.object({
   /** Rows over and above the first of each group of equal ones. */
   duplicates: groups,
   /** The same for rows that share at least 80 % of their word triples (estimated), equal ones left out. */
-  near_duplicates: groups,
+  near_duplicates: groups.extend({ rows_compared: count }),
   /** Rows with one prompt and several answers. */
   repeated_prompts: count,
   empty_answers: z.object({ count, rows: z.array(count) }),

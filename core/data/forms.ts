@@ -73,8 +73,10 @@ export interface Reading {
   map: Mapping;
   /** The form of most rows: what a row that is incomplete should have been. */
   main: string | undefined;
-  /** Cells are text: an empty one is missing, and lists stand as JSON. */
+  /** Cells are text: an empty one is missing. */
   tabular: boolean;
+  /** Lists of messages may stand as JSON text. */
+  jsonText: boolean;
 }
 
 /** A row with its fields under their own names. */
@@ -188,7 +190,8 @@ export async function findReading(
   source: RecordSource,
   map: Mapping = {},
 ): Promise<{ reading: Reading; columns: string[] }> {
-  const reading: Reading = { map, main: undefined, tabular: source.format === "csv" || source.format === "tsv" };
+  const tabular = source.format === "csv" || source.format === "tsv";
+  const reading: Reading = { map, main: undefined, tabular, jsonText: tabular || source.format === "parquet" };
   const columns = new Set<string>();
   const counts = new Map<string, number>();
   let seen = 0;

@@ -39,7 +39,7 @@ function readRow({ record, place, bigIntegers, notes }: RawRecord, reading: Read
   for (const text of notes) note(text);
   const columns = Object.fromEntries(Object.entries(record).filter(([column]) => !kept.has(column)));
   const names = (field: string) => columnOf(field);
-  const body = readBody(own.name, fields, names, reading.tabular, note);
+  const body = readBody(own.name, fields, names, reading.jsonText, note);
   const tools = used.has("tools") ? readTools(fields["tools"], names("tools")) : [];
   return { ...body, place, columns, ...(tools.length > 0 && { tools }) };
 }
@@ -75,17 +75,17 @@ function readBody(
   form: string,
   fields: Record<string, unknown>,
   name: (field: string) => string,
-  tabular: boolean,
+  jsonText: boolean,
   note: Note,
 ): Body {
   const field = (key: string) => fields[key];
-  const said = (key: string, role: string) => readSaid(field(key), name(key), role, tabular, note);
+  const said = (key: string, role: string) => readSaid(field(key), name(key), role, jsonText, note);
   const answerKey = field("completion") === undefined ? "response" : "completion";
   switch (form) {
     case "tokens":
       return readTokens(fields, name);
     case "preference":
-      return readPreference(fields, name, tabular, note);
+      return readPreference(fields, name, jsonText, note);
     case "messages":
     case "sharegpt": {
       const key = form === "messages" ? "messages" : "conversations";
@@ -102,7 +102,7 @@ function readBody(
     }
     case "label":
     case "completion": {
-      const prompt = readPrompt(fields, name, tabular, note);
+      const prompt = readPrompt(fields, name, jsonText, note);
       const completion = readAnswer(said(answerKey, "assistant"), name(answerKey), note);
       requireOrder([...prompt, ...completion], name(answerKey));
       if (form === "completion") return { shape: "completion", prompt, completion };
@@ -125,7 +125,7 @@ function readBody(
       };
     }
     case "prompt":
-      return { shape: "prompt", prompt: readPrompt(fields, name, tabular, note) };
+      return { shape: "prompt", prompt: readPrompt(fields, name, jsonText, note) };
     case "text": {
       const text = requireText(field("text"), name("text"));
       if (text.trim() === "") throw badRow(`${name("text")} is empty; there is nothing to train on`);
@@ -141,11 +141,11 @@ function requireText(value: unknown, field: string): string {
   throw badRow(`${field} is ${kindOf(value)}; it must be text`);
 }
 
-/** Text as one message of `role`, or a list of messages. In a table such a list stands as JSON. */
-function readSaid(value: unknown, field: string, role: string, tabular: boolean, note: Note): ChatMessage[] {
+/** Text as one message of `role`, or a list of messages. Where it must be text such a list stands as JSON. */
+function readSaid(value: unknown, field: string, role: string, jsonText: boolean, note: Note): ChatMessage[] {
   if (Array.isArray(value)) return readMessages(value, field, note);
   if (typeof value !== "string") throw badRow(`${field} is ${kindOf(value)}; it must be text or a list of messages`);
-  if (tabular && /^\s*\[\s*\{\s*["'](role|from|content|value)["']\s*:/.test(value))
+  if (jsonText && /^\s*\[\s*\{\s*["'](role|from|content|value)["']\s*:/.test(value))
     return readMessages(value, field, note);
   return [{ role, content: value }];
 }
@@ -153,10 +153,10 @@ function readSaid(value: unknown, field: string, role: string, tabular: boolean,
 function readPrompt(
   fields: Record<string, unknown>,
   name: (field: string) => string,
-  tabular: boolean,
+  jsonText: boolean,
   note: Note,
 ): ChatMessage[] {
-  const prompt = readSaid(fields["prompt"], name("prompt"), "user", tabular, note);
+  const prompt = readSaid(fields["prompt"], name("prompt"), "user", jsonText, note);
   requireOrder(prompt, name("prompt"));
   if (prompt.at(-1)?.role === "assistant") {
     throw badRow(`${name("prompt")} ends with an assistant message; move it to the answer`);
@@ -208,11 +208,11 @@ function readHistory(value: unknown, field: string): ChatMessage[] {
 function readPreference(
   fields: Record<string, unknown>,
   name: (field: string) => string,
-  tabular: boolean,
+  jsonText: boolean,
   note: Note,
 ): Body {
   const [whole, other] = ["chosen", "rejected"].map((key) =>
-    readSaid(fields[key], name(key), "assistant", tabular, note),
+    readSaid(fields[key], name(key), "assistant", jsonText, note),
   );
   let shared = 0;
   while (shared < Math.min(whole.length, other.length) && isSame(whole[shared], other[shared])) shared++;
@@ -230,7 +230,7 @@ function readPreference(
   while (shared > 0 && (whole[shared]?.role !== "assistant" || other[shared]?.role !== "assistant")) shared--;
   const prompt = inside
     ? withSystem(whole.slice(0, shared), fields["system"])
-    : readPrompt(fields, name, tabular, note);
+    : readPrompt(fields, name, jsonText, note);
   if (prompt.length === 0)
     throw badRow(`${name("chosen")} and ${name("rejected")} must share a prompt and go on with the assistant`);
   const from = inside ? shared : 0;
