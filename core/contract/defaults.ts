@@ -121,6 +121,14 @@ const presets: Preset[] = [
     model: "starter",
     values: { max_completion_length: 64, eval_size: 256 },
   },
+  { model: "starter", methods: ["sft"], values: { learning_rate: 3e-4 } },
+  { model: "starter", methods: ["dpo"], values: { learning_rate: 2e-5 } },
+  {
+    task: "tic-tac-toe",
+    model: "starter",
+    methods: ["sft", "dpo"],
+    values: { batch_size: 32, num_train_epochs: 3 },
+  },
   {
     task: "tic-tac-toe",
     model: "starter",

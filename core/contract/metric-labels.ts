@@ -16,7 +16,7 @@ const labels: readonly MetricLabel[] = [
   { name: "reward", label: "reward", format: digits(3) },
   { name: "loss", label: "loss", format: digits(3) },
   { name: "mean_token_accuracy", label: "next token right", format: percent },
-  { name: "rewards/accuracies", label: "pairs right", format: percent },
+  { name: "rewards/accuracies", label: "pairs moved right", format: percent },
   { name: "rewards/margins", label: "margin", format: digits(3) },
   { name: "logps/chosen", label: "log-prob of the better", format: digits(1) },
   { name: "logps/rejected", label: "log-prob of the worse", format: digits(1) },
@@ -27,8 +27,8 @@ const labels: readonly MetricLabel[] = [
   { name: "frac_reward_zero_std", label: "groups without signal", format: percent },
   { name: "eval_reward", label: "validation reward", format: digits(3) },
   { name: "eval_loss", label: "validation loss", format: digits(3) },
-  { name: "eval_preference_accuracy", label: "validation pairs, the better one likelier", format: percent },
-  { name: "eval_rewards/accuracies", label: "validation pairs right", format: percent },
+  { name: "eval_preference_accuracy", label: "better answer likelier", format: percent },
+  { name: "eval_rewards/accuracies", label: "validation pairs moved right", format: percent },
 ];
 
 /** Throws for a metric that has no label. */

@@ -9,7 +9,7 @@ import { EnginePolicy, type Chat } from "../evaluate/policy.ts";
 import type { TokenPair } from "../evaluate/preference-accuracy.ts";
 import { hasSolutions, type RowChat } from "../evaluate/trained-row.ts";
 import type { Task, TaskRow } from "../tasks/task.ts";
-import { findTask } from "../tasks/tasks.ts";
+import { openTask } from "../tasks/open-task.ts";
 import type { TrainListener } from "./events.ts";
 import { dpoExamples, sftExamples, skipReasons, type Examples } from "./examples.ts";
 import type { ReadyConfig } from "./loop.ts";
@@ -71,7 +71,7 @@ export async function prepareRun(
   resume?: { checkpoint: string | undefined; begun: Date },
 ): Promise<PreparedRun> {
   const { engine, listen, signal } = context;
-  const task = findTask(input.task);
+  const task = await openTask(input.task, { reward: input.reward, splitSeed: input.split_seed });
   let model: Model | undefined;
   const close = async () => {
     await model?.close();
@@ -79,6 +79,7 @@ export async function prepareRun(
   };
   try {
     requireAbility(task, input.method);
+    for (const message of task.notes ?? []) listen({ type: "note", message });
     const rows = (split: "train" | "validation" | "held-out") => task.rows(split, { seed: input.split_seed });
     const train = rows("train");
     if (train.length === 0) throw new HoneError("no-rows", `task ${task.name} has no training rows`);

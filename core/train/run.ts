@@ -10,7 +10,9 @@ import { plural } from "../contract/units.ts";
 import { requireFreeBytes } from "../files/disk.ts";
 import { lockFolder } from "../files/lock.ts";
 import { newRunName, runsFolder, runWord } from "../store/library.ts";
+import { findTaskFolder } from "../tasks/open-task.ts";
 import { toolsOf } from "../tasks/task.ts";
+import { tasks } from "../tasks/tasks.ts";
 import {
   checkpointFolder,
   listIfMissing,
@@ -44,10 +46,11 @@ export interface TrainResult {
 export function resolveNewRun(input: RunConfigInput): RunConfig {
   const config = resolveConfig(input, input.model === undefined ? {} : originOf(input.model));
   const whole = <T extends string | null>(path: T) => (path !== null && existsSync(path) ? resolve(path) : path);
+  const isBuiltIn = tasks.some(({ name }) => name === config.task);
   return {
     ...config,
     model: config.model === "starter" ? config.model : whole(config.model),
-    task: whole(config.task),
+    task: isBuiltIn ? config.task : (findTaskFolder(config.task) ?? whole(config.task)),
     reward: whole(config.reward),
     chat_template_path: whole(config.chat_template_path),
   };
