@@ -129,6 +129,8 @@ export interface Task<Row extends TaskRow = TaskRow> {
   /** Mean rewards of known players on these rows: the lines to hold a model's score against. */
   reference(rows: readonly Row[]): Record<string, number>;
   draw(row: Row): string;
+  /** What a user should know about the rows, such as how many were set aside and why. */
+  notes?: readonly string[];
   /** A whole game, for tasks whose rows are moments of one. */
   game?: Game;
   /** Ends what the task has started (reward processes, sandboxes). */

@@ -1,0 +1,34 @@
+/** Rows and conversations for people. */
+
+import { messageText, type ChatMessage } from "../contract/chat.ts";
+import type { TaskData } from "./data-task.ts";
+
+/** What the model sees, and what is known of the answer. */
+export function drawRow({ prompt, solution, example, preference, columns }: TaskData): string {
+  const lines = drawMessages(prompt);
+  if (solution !== undefined) lines.push(...drawMessages(solution));
+  else if (example !== undefined && "text" in example) lines.push(example.text);
+  else if (example !== undefined && "tokens" in example) lines.push(`${example.tokens.length} token ids`);
+  if (preference !== undefined) {
+    lines.push("chosen:", ...drawMessages(preference.chosen), "rejected:", ...drawMessages(preference.rejected));
+  }
+  for (const [name, value] of Object.entries(columns))
+    lines.push(`${name} = ${brief(typeof value === "string" ? value : JSON.stringify(value))}`);
+  return lines.join("\n");
+}
+
+export function drawMessages(messages: readonly ChatMessage[]): string[] {
+  return messages.map((message) => {
+    const calls = (message.tool_calls ?? []).map((call) => {
+      const { name, arguments: given } = "function" in call ? call.function : call;
+      return `→ ${name}(${typeof given === "string" ? given : JSON.stringify(given)})`;
+    });
+    return `[${message.role}] ${[messageText(message), ...calls].filter((text) => text !== "").join(" ")}`;
+  });
+}
+
+/** One line of at most 60 characters. */
+export function brief(text: string): string {
+  const line = text.replaceAll(/\s+/g, " ").trim();
+  return line.length > 60 ? `${line.slice(0, 60)}…` : line;
+}
