@@ -3,11 +3,12 @@
 import { HoneError } from "../contract/errors.ts";
 import { businessProcess } from "./business-process/business-process.ts";
 import { extraction } from "./extraction/extraction.ts";
+import { instructionFollowing } from "./instructions/instructions.ts";
 import type { Task } from "./task.ts";
 import { ticTacToe } from "./tic-tac-toe/tic-tac-toe.ts";
 import { toolCallRepair } from "./tool-call-repair/tool-call-repair.ts";
 
-export const tasks: readonly Task[] = [businessProcess, extraction, ticTacToe, toolCallRepair];
+export const tasks: readonly Task[] = [businessProcess, extraction, instructionFollowing, ticTacToe, toolCallRepair];
 
 /** Throws `HoneError` `unknown-task` with the known names. */
 export function findTask(name: string): Task {

@@ -113,15 +113,15 @@ function fill({ fields, others }: DocumentKind, template: string, random: Random
 }
 
 function promptMessages({ document, text }: ExtractionRow): ChatMessage[] {
-  const fields = Object.entries(documents[document].fields).map(([name, { type }]) => `${name} (${type})`);
+  const fields = Object.entries(documents[document].fields).map(([name, { type }]) => `"${name}": ${type}`);
   return [
     {
       role: "system",
       content:
-        "Answer with one JSON object with exactly the given fields, and nothing else. " +
-        "A field that the text does not give is null. Dates are YYYY-MM-DD, times HH:MM (24 hours), numbers plain digits.",
+        "Answer with one JSON object and nothing else. Dates are YYYY-MM-DD, times HH:MM (24 hours), " +
+        "numbers plain digits. A field that the text does not give is null.",
     },
-    { role: "user", content: `Fields: ${fields.join(", ")}\n\nText: ${text}` },
+    { role: "user", content: `Text: ${text}\n\nFill in: {${fields.join(", ")}}` },
   ];
 }
 
