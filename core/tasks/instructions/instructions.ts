@@ -12,7 +12,7 @@ import {
   type Score,
   type Task,
 } from "../task.ts";
-import { families, holds, kindNames, kindOf } from "./kinds.ts";
+import { families, holds, kindNames, kindOf, kinds, type KindName } from "./kinds.ts";
 import { combinationRows, combinations, parseRow, topicWord, type InstructionRow } from "./rows.ts";
 
 const rowsPerCombination = 5;
@@ -49,8 +49,9 @@ export const instructionFollowing: Task<InstructionRow> = {
   },
   limits: { turns: 1, tokens: 160, seconds: 120 },
   rows: (split, { seed } = {}) =>
-    ([1, 2, 3] as const).flatMap((size) =>
-      splitGroups(combinations(size), split, `instructions ${size}`, seed).flatMap((names) =>
+    // Dealt form by form, so that every part asks for every form.
+    [...Map.groupBy(combinations(), formOf)].flatMap(([form, group]) =>
+      splitGroups(group, split, `instructions ${form}`, seed).flatMap((names) =>
         combinationRows(names, rowsPerCombination),
       ),
     ),
@@ -73,6 +74,10 @@ export const instructionFollowing: Task<InstructionRow> = {
   }),
   draw: (row) => `${promptText(row)}\n\nfor example:\n${row.answer}`,
 };
+
+function formOf(names: readonly KindName[]): string {
+  return names.find((name) => kinds[name].family === "format") ?? "free";
+}
 
 function promptMessages(row: InstructionRow): ChatMessage[] {
   return [

@@ -19,12 +19,12 @@ export interface InstructionRow {
 const triples = 110;
 
 /** Every kind alone, every pair that agrees, and some of the triples, each as its names in a fixed order. */
-export function combinations(size: 1 | 2 | 3): KindName[][] {
-  if (size === 1) return kindNames.map((name) => [name]);
-  const larger = subsets(size).filter(agree);
-  return size === 2 ? larger : new Random("instructions").split("triples").shuffle(larger).slice(0, triples);
+export function combinations(): KindName[][] {
+  const some = new Random("instructions").split("triples").shuffle(subsets(3).filter(agree)).slice(0, triples);
+  return [...subsets(1), ...subsets(2).filter(agree), ...some];
 }
 
+/** In the order of `kindNames`. */
 function subsets(size: number): KindName[][] {
   if (size === 0) return [[]];
   return subsets(size - 1).flatMap((names) =>
