@@ -102,7 +102,8 @@ export class Chat {
   /**
    * Control tokens in the result come from the template's own text only; what a message says is encoded as ordinary
    * text. (An assistant message may hold the markers that the model itself writes, such as `<think>`.)
-   * Throws `HoneError`: `bad-messages`, `template-error`, `no-thinking-switch`, `inexact-mask`, `no-end-of-turn`.
+   * Throws `HoneError`: `bad-messages`, `template-error`, `no-thinking-switch`, `inexact-mask`, `no-end-of-turn`,
+   * `template-drops-calls`.
    */
   render(request: RenderRequest): RenderedChat {
     const { tools = [], loss = "assistant_all", addGenerationPrompt = false } = request;
@@ -110,6 +111,7 @@ export class Chat {
     const prepared = this.#prepare(request, template);
     const { messages, veil, run } = prepared;
     const text = run(messages, addGenerationPrompt);
+    if (loss !== "none") requireCalls(messages, text);
     const spans = this.#spans(request, prepared, text);
     const parts: string[] = [];
     const trainedParts: boolean[] = [];
@@ -313,6 +315,16 @@ function chatml(tokenizer: Tokenizer): string {
     "{% endfor %}",
     "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}",
   ].join("");
+}
+
+/** Some templates offer tools but leave calls out of the conversation: what is trained then is an empty answer. */
+function requireCalls(messages: readonly TemplateMessage[], text: string): void {
+  const names = messages.flatMap(({ tool_calls = [] }) => tool_calls.map((call) => call.function.name));
+  const lost = names.find((name) => !text.includes(name));
+  if (lost === undefined) return;
+  throw new HoneError("template-drops-calls", `The chat template leaves out the assistant's call of ${lost}`, {
+    fix: "Choose a template that writes tool calls, such as --chat-template-path chatml.",
+  });
 }
 
 function noTemplate(): HoneError {

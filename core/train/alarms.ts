@@ -4,9 +4,11 @@
  */
 
 import type { MetricsRow } from "../contract/run.ts";
-import { mean } from "./losses/numbers.ts";
+import { exampleChecks, type ExampleAlarm } from "./example-alarms.ts";
+import { count, fromLevel, lastValues, levelAt, levelNow, percent, show, span, values } from "./metric-levels.ts";
 
 export type AlarmName =
+  | ExampleAlarm
   | "constant_reward"
   | "no_signal"
   | "little_signal"
@@ -33,8 +35,6 @@ export interface Alarm {
   action: string;
 }
 
-/** Steps that a level is averaged over, so that one odd batch raises nothing. */
-const span = 5;
 /** Groups with equal rewards above which a step teaches little. */
 const littleSignal = 0.8;
 /** Share of the weights that changed, up to which training stands still. */
@@ -42,9 +42,11 @@ const fewWeights = 1e-3;
 /** Part of the distance from the lowest to the highest reward within which a run counts as nearly solved. */
 const nearlySolved = 0.15;
 
-type Check = (rows: readonly MetricsRow[]) => Pick<Alarm, "message" | "action"> | undefined;
+export type Check = (rows: readonly MetricsRow[]) => Pick<Alarm, "message" | "action"> | undefined;
 
 const checks: Record<AlarmName, Check> = {
+  ...exampleChecks,
+
   constant_reward(rows) {
     const [a, b] = lastValues(rows, "reward_min", 2);
     const [c, d] = lastValues(rows, "reward_max", 2);
@@ -103,7 +105,8 @@ const checks: Record<AlarmName, Check> = {
     const now = levelNow(rows, "entropy", 3);
     const start = levelAt(rows, "entropy", 3, 3);
     const before = levelAt(rows, "entropy", count(rows, "entropy") - 10, 3);
-    if (now === undefined || isNearlySolved(rows)) return undefined;
+    // To imitate is to become sure: only where rewards are explored is it a loss.
+    if (now === undefined || count(rows, "reward") === 0 || isNearlySolved(rows)) return undefined;
     const gone = start !== undefined && count(rows, "entropy") > 6 && now < 0.03 * start;
     // Answers that become surer while they become better are learning.
     const fell = before !== undefined && now < before / 3 && !hasRisen(rows, 10);
@@ -219,6 +222,8 @@ const consequences: Partial<Record<AlarmName, readonly AlarmName[]>> = {
   constant_reward: ["no_signal", "little_signal", "weights_not_moving"],
   no_signal: ["little_signal", "weights_not_moving"],
   non_finite: ["weights_not_moving"],
+  weights_not_moving: ["loss_stands_still"],
+  preference_collapse: ["answers_shrink"],
 };
 
 /** The alarms that hold after the last row. Rows are in step order. */
@@ -259,50 +264,4 @@ function rewardRange(rows: readonly MetricsRow[]): { lowest: number; highest: nu
     lowest: values(rows, "reward_min").reduce((a, b) => Math.min(a, b), Infinity),
     highest: values(rows, "reward_max").reduce((a, b) => Math.max(a, b), -Infinity),
   };
-}
-
-/** Values of a metric in step order; steps that lack it are passed over. */
-function values(rows: readonly MetricsRow[], name: string): number[] {
-  return rows.map((row) => row[name]).filter((value): value is number => value !== undefined);
-}
-
-function count(rows: readonly MetricsRow[], name: string): number {
-  return values(rows, name).length;
-}
-
-function lastValues(rows: readonly MetricsRow[], name: string, n: number): number[] {
-  return values(rows, name).slice(-n);
-}
-
-/** Mean of the `width` values that end with the `end`-th; undefined when there are not so many. */
-function levelAt(rows: readonly MetricsRow[], name: string, end: number, width = span): number | undefined {
-  if (end < width) return undefined;
-  const window = values(rows, name).slice(end - width, end);
-  return window.length < width ? undefined : mean(window);
-}
-
-function levelNow(rows: readonly MetricsRow[], name: string, width = span): number | undefined {
-  return levelAt(rows, name, count(rows, name), width);
-}
-
-/** The present level, and the lowest or highest level of all earlier windows that do not overlap it. */
-function fromLevel(
-  rows: readonly MetricsRow[],
-  name: string,
-  pick: (a: number, b: number) => number,
-): { now: number; extreme: number } | undefined {
-  const all = values(rows, name);
-  if (all.length < 2 * span) return undefined;
-  const level = (end: number) => mean(all.slice(end - span, end));
-  let extreme = level(span);
-  for (let end = span + 1; end <= all.length - span; end++) extreme = pick(extreme, level(end));
-  return { now: level(all.length), extreme };
-}
-
-function show(value: number): string {
-  return String(Number(value.toPrecision(3)));
-}
-
-function percent(value: number): string {
-  return `${Math.round(100 * value)} %`;
 }

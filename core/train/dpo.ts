@@ -43,7 +43,6 @@ export function dpoMethod({ reference, ...run }: DpoRun): Method {
       metrics: {
         loss: sum(parts.map(({ loss }) => loss)),
         ...Object.fromEntries(Object.entries(stats).map(([name, stat]) => [name, statMean(stat)])),
-        "completions/mean_length": sum(bundles.map(([chosen]) => chosen.ids.length)) / bundles.length,
       },
       tokens: tokensOf(bundles.flat()),
     };

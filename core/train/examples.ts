@@ -3,6 +3,7 @@
 import { HoneError } from "../contract/errors.ts";
 import type { RunConfig } from "../contract/config.ts";
 import { preferenceTokens, type TokenPair } from "../evaluate/preference-accuracy.ts";
+import type { Chat } from "../evaluate/policy.ts";
 import { trainedRow, type RowChat } from "../evaluate/trained-row.ts";
 import type { Task, TaskRow } from "../tasks/task.ts";
 import type { TokenRow } from "./micro-batches.ts";
@@ -21,7 +22,7 @@ export interface ExampleOptions {
 }
 
 /** What making rows needs of a chat. */
-export type ExampleChat = RowChat & { readonly stopIds: readonly number[] };
+export type ExampleChat = RowChat & Pick<Chat, "stopIds">;
 
 /** Rows rendered before the event loop gets its turn. */
 const chunk = 64;
@@ -64,7 +65,7 @@ export async function dpoExamples(
     const chosen = fit(pair.chosen, maxLength, config.overlong_rows);
     const rejected = fit(pair.rejected, maxLength, config.overlong_rows);
     if (chosen === undefined || rejected === undefined) found.skipped["too_long"] += 1;
-    else if (!isTrained(chosen) || !isTrained(rejected) || isSame(chosen, rejected))
+    else if (!isTrained(chosen) || !isTrained(rejected) || hasSameIds(chosen.ids, rejected.ids))
       found.skipped["equal_answers"] += 1;
     else found.items.push({ chosen, rejected });
   });
@@ -85,8 +86,8 @@ function isTrained({ mask }: TokenRow): boolean {
   return mask.includes(1);
 }
 
-function isSame(a: TokenRow, b: TokenRow): boolean {
-  return a.ids.length === b.ids.length && a.ids.every((id, i) => id === b.ids[i]);
+export function hasSameIds(a: Int32Array, b: Int32Array): boolean {
+  return a.length === b.length && a.every((id, i) => id === b[i]);
 }
 
 /** The row within the limit; undefined when it is to be skipped. */

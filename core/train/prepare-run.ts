@@ -11,7 +11,7 @@ import { hasSolutions, type RowChat } from "../evaluate/trained-row.ts";
 import type { Task, TaskRow } from "../tasks/task.ts";
 import { openTask } from "../tasks/open-task.ts";
 import type { TrainListener } from "./events.ts";
-import { dpoExamples, sftExamples, skipReasons, type Examples } from "./examples.ts";
+import { dpoExamples, hasSameIds, sftExamples, skipReasons, type Examples } from "./examples.ts";
 import type { ReadyConfig } from "./loop.ts";
 import type { TokenRow } from "./micro-batches.ts";
 import { findModel, type ModelFiles } from "./model-ref.ts";
@@ -102,6 +102,11 @@ export async function prepareRun(
     if (config.method === "dpo") examples.dpo = await dpoExamples(task, train, chat, options);
     const made = examples.sft ?? examples.dpo;
     if (made !== undefined) tellSkipped(made, listen);
+    const answers: readonly TokenRow[] = examples.sft?.items ?? examples.dpo?.items.map(({ chosen }) => chosen) ?? [];
+    if (areAlike(answers)) {
+      const message = `all ${answers.length} rows have the same answer, so nothing but that answer can be learnt`;
+      listen({ type: "note", message });
+    }
     const perStep = isRl(config.method) ? config.prompts_per_step : config.batch_size;
     const epochSteps = (made?.items.length ?? train.length) / perStep;
     return {
@@ -166,4 +171,9 @@ function tellSkipped({ items, skipped }: Examples<unknown>, listen: TrainListene
     const left = `${plural(items.length, "row")} ${items.length === 1 ? "is" : "are"} trained on`;
     listen({ type: "note", message: `${plural(count, "row")} skipped, ${skipReasons[reason]}; ${left}` });
   }
+}
+
+function areAlike(answers: readonly TokenRow[]): boolean {
+  const [first, ...others] = answers;
+  return others.length > 0 && others.every(({ ids }) => hasSameIds(first.ids, ids));
 }

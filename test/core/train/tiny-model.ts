@@ -20,7 +20,9 @@ import { ticTacToe } from "../../../core/tasks/tic-tac-toe/tic-tac-toe.ts";
 const template = [
   "{% if tools %}{{ tools[0].function.name }} <tool_call>{json}</tool_call>{% endif %}",
   "{% for message in messages %}{% if message.role != 'system' %}<|im_start|>{{ message.role }}\n",
-  "{{ message.content }}<|im_end|>\n{% endif %}{% endfor %}",
+  "{{ message.content }}{% for call in message.tool_calls or [] %}<tool_call>",
+  "{{ {'name': call.function.name, 'arguments': call.function.arguments} | tojson }}</tool_call>{% endfor %}",
+  "<|im_end|>\n{% endif %}{% endfor %}",
   "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}",
 ].join("");
 
