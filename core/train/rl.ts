@@ -30,7 +30,11 @@ export function rlMethod({ config, policy, reference, task, rows }: RlRun): Meth
 
     async step({ step, state, clock, scheduleSteps, listen, recorder, signal, touching }) {
       listen({ type: "phase", phase: "sampling", step });
-      const batch = await sampler.draw(step, state.data_cursor, signal);
+      const batch = await sampler.draw(step, {
+        cursor: state.data_cursor,
+        note: (message) => listen({ type: "note", message }),
+        signal,
+      });
       const { drawn, groups } = batch;
       setAdvantages(groups, config);
       clock.lap("rollout");

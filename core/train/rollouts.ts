@@ -3,6 +3,7 @@
 import { HoneError } from "../contract/errors.ts";
 import { deriveSeed } from "../contract/random.ts";
 import type { RunConfig } from "../contract/config.ts";
+import { plural } from "../contract/units.ts";
 import { runEpisodes, type EpisodeJob, type EpisodeSettings, type Trajectory } from "../evaluate/episodes.ts";
 import { isCut } from "../evaluate/measures.ts";
 import type { EnginePolicy } from "../evaluate/policy.ts";
@@ -167,7 +168,10 @@ export class RolloutSampler {
    * and further prompts drawn in their place, in at most `dynamic_sampling_max` more batches; when none is left, the first
    * batch stays as it is, so that the run shows what is the matter. Throws `no-valid-episode` when every one failed.
    */
-  async draw(step: number, cursor: DataCursor, signal: AbortSignal): Promise<RolloutBatch> {
+  async draw(
+    step: number,
+    { cursor, note, signal }: { cursor: DataCursor; note: (message: string) => void; signal: AbortSignal },
+  ): Promise<RolloutBatch> {
     const { config, rows } = this.#source;
     const order = new PromptOrder(rows.length, config.seed, cursor);
     const drawn: RolloutGroup[] = [];
@@ -188,6 +192,12 @@ export class RolloutSampler {
         "no-valid-episode",
         `all ${invalid.length} episodes of step ${step} failed for reasons that are not the model's, the first with: ${invalid[0]}`,
         { fix: "mend the environment or its reward" },
+      );
+    }
+    if (invalid.length > 0) {
+      const played = drawn.length * config.num_generations;
+      note(
+        `step ${step}: ${invalid.length} of ${plural(played, "episode")} failed and count for nothing, the first with: ${invalid[0]}`,
       );
     }
     const dropped = drawn.length - groups.length;
