@@ -7,8 +7,16 @@ import { instructionFollowing } from "./instructions/instructions.ts";
 import type { Task } from "./task.ts";
 import { ticTacToe } from "./tic-tac-toe/tic-tac-toe.ts";
 import { toolCallRepair } from "./tool-call-repair/tool-call-repair.ts";
+import { writingFormat } from "./writing-format/writing-format.ts";
 
-export const tasks: readonly Task[] = [businessProcess, extraction, instructionFollowing, ticTacToe, toolCallRepair];
+export const tasks: readonly Task[] = [
+  businessProcess,
+  extraction,
+  instructionFollowing,
+  ticTacToe,
+  toolCallRepair,
+  writingFormat,
+];
 
 /** Throws `HoneError` `unknown-task` with the known names. */
 export function findTask(name: string): Task {
