@@ -111,8 +111,20 @@ interface Preset {
   values: RunConfigInput;
 }
 
+/** Tasks whose rows are made by program, with short answers: hundreds of rows, so one pass teaches. */
+const shortAnswers = ["tool-call-repair", "extraction", "instructions"].flatMap((task): Preset[] => [
+  { task, values: { max_completion_length: 128 } },
+  { task, methods: rlMethods, values: { max_steps: 100 } },
+  { task, methods: ["sft"], values: { num_train_epochs: 1 } },
+]);
+
 /** Later presets win over earlier ones; what the user gives wins over all. */
 const presets: Preset[] = [
+  ...shortAnswers,
+  // A few dozen examples take several passes.
+  { task: "writing-format", values: { max_completion_length: 128 } },
+  { task: "writing-format", methods: rlMethods, values: { max_steps: 100 } },
+  { task: "writing-format", methods: ["sft"], values: { num_train_epochs: 5 } },
   { task: "tic-tac-toe", values: { max_completion_length: 1024 } },
   { task: "tic-tac-toe", methods: rlMethods, values: { max_steps: 400 } },
   { model: "starter", values: { finetuning_type: "full" } },
