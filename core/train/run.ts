@@ -27,7 +27,7 @@ import { dpoMethod } from "./dpo.ts";
 import { originOf, shortName } from "./model-ref.ts";
 import { openReference } from "./open-trainable.ts";
 import { openPairReference, type PairReference } from "./pair-reference.ts";
-import { prepareRun, type PreparedRun, type TrainContext } from "./prepare-run.ts";
+import { isRl, prepareRun, type PreparedRun, type TrainContext } from "./prepare-run.ts";
 import { ppoMethod } from "./ppo.ts";
 import { Recorder } from "./recorder.ts";
 import { rlMethod } from "./rl.ts";
@@ -87,7 +87,9 @@ async function createFolder(newPath: () => string, config: RunConfig, record: Ru
   }
 }
 
-function promptLength({ task, rows, chat }: PreparedRun): number {
+/** Of a prompt that answers will be drawn for; 0 where none are. */
+function promptLength({ config, task, rows, chat }: PreparedRun): number {
+  if (!isRl(config.method)) return 0;
   const [row] = rows.train;
   return chat.renderPrompt(task.prompt(row), toolsOf(task, row), task.toolChoice).length;
 }
