@@ -110,9 +110,11 @@ export async function evaluatePolicy(
   const { signal } = hooks;
   const settings = { seed, ...(signal !== undefined && { signal }) };
   const source = { model, chat };
-  hooks.onProgress?.({ stage: "scoring", done: 0, total: rows.length });
+  if (hasSolutions(task) || task.preference !== undefined) {
+    hooks.onProgress?.({ stage: "scoring", done: 0, total: rows.length });
+  }
   const scored = await scoreAnswers(task, source, rows, reference, settings);
-  hooks.onProgress?.({ stage: "control", done: 0, total: 1 });
+  if (request.control === true) hooks.onProgress?.({ stage: "control", done: 0, total: 1 });
   const control = request.control === true ? await measureControl(opened, settings) : null;
   return { ...evaluation, ...scored.items, report: { ...evaluation.report, ...scored.report, control } };
 }
