@@ -374,7 +374,7 @@ export class Dataset {
   async #requireGood(record: Row, row: number): Promise<void> {
     this.#form ??= (await findReading(this.source())).reading.main;
     const raw = { place: { row, line: row }, record, bigIntegers: [], notes: [] };
-    const entry = understand(raw, { map: {}, main: this.#form, tabular: false, jsonText: false });
+    const entry = understand(raw, { map: {}, main: this.#form, tabular: false });
     if ("reason" in entry) throw new HoneError("bad-row", `row ${row}: ${entry.reason}`);
   }
 

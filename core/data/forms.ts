@@ -76,7 +76,7 @@ export interface Reading {
   /** Cells are text: an empty one is missing. */
   tabular: boolean;
   /** Lists of messages may stand as JSON text. */
-  jsonText: boolean;
+  jsonText?: boolean;
 }
 
 /** A row with its fields under their own names. */

@@ -75,7 +75,7 @@ function readBody(
   form: string,
   fields: Record<string, unknown>,
   name: (field: string) => string,
-  jsonText: boolean,
+  jsonText: boolean | undefined,
   note: Note,
 ): Body {
   const field = (key: string) => fields[key];
@@ -142,7 +142,13 @@ function requireText(value: unknown, field: string): string {
 }
 
 /** Text as one message of `role`, or a list of messages. Where it must be text such a list stands as JSON. */
-function readSaid(value: unknown, field: string, role: string, jsonText: boolean, note: Note): ChatMessage[] {
+function readSaid(
+  value: unknown,
+  field: string,
+  role: string,
+  jsonText: boolean | undefined,
+  note: Note,
+): ChatMessage[] {
   if (Array.isArray(value)) return readMessages(value, field, note);
   if (typeof value !== "string") throw badRow(`${field} is ${kindOf(value)}; it must be text or a list of messages`);
   if (jsonText && /^\s*\[\s*\{\s*["'](role|from|content|value)["']\s*:/.test(value))
@@ -153,7 +159,7 @@ function readSaid(value: unknown, field: string, role: string, jsonText: boolean
 function readPrompt(
   fields: Record<string, unknown>,
   name: (field: string) => string,
-  jsonText: boolean,
+  jsonText: boolean | undefined,
   note: Note,
 ): ChatMessage[] {
   const prompt = readSaid(fields["prompt"], name("prompt"), "user", jsonText, note);
@@ -208,7 +214,7 @@ function readHistory(value: unknown, field: string): ChatMessage[] {
 function readPreference(
   fields: Record<string, unknown>,
   name: (field: string) => string,
-  jsonText: boolean,
+  jsonText: boolean | undefined,
   note: Note,
 ): Body {
   const [whole, other] = ["chosen", "rejected"].map((key) =>

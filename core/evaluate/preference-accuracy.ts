@@ -9,7 +9,7 @@ import { toolsOf, type Task, type TaskRow } from "../tasks/task.ts";
 import { clusterBy, seededInterval } from "./bootstrap.ts";
 import { scoreRows, type RowScore, type ScoredRow, type ScoreOptions } from "./score-rows.ts";
 import { canBeScored } from "./solution-loss.ts";
-import { namingRow, type RowChat } from "./trained-row.ts";
+import { namingRow, type RowChat, type RowTask } from "./trained-row.ts";
 
 export interface PreferenceAccuracy extends z.infer<typeof preferenceAccuracySchema> {
   items: PreferenceItem[];
@@ -33,7 +33,7 @@ export interface TokenPair {
 }
 
 /** Both answers of one row as tokens, on one shared prompt where the template renders it alike. */
-export function preferenceTokens(chat: RowChat, task: Task, row: TaskRow): TokenPair {
+export function preferenceTokens(chat: RowChat, task: RowTask, row: TaskRow): TokenPair {
   if (task.preference === undefined) throw noPreferences(task);
   const prompt = task.prompt(row);
   const tokens = (answer: ReturnType<NonNullable<Task["preference"]>>["chosen"]) =>
@@ -108,7 +108,7 @@ function softplus(x: number): number {
   return Math.max(x, 0) + Math.log1p(Math.exp(-Math.abs(x)));
 }
 
-function noPreferences(task: Task): HoneError {
+function noPreferences(task: Pick<Task, "name">): HoneError {
   return new HoneError("no-preferences", `task ${task.name} has no pairs of a better and a worse answer`, {
     fix: "measure its reward instead",
   });

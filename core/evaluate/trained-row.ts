@@ -9,6 +9,9 @@ import type { TextChat } from "./text-chat.ts";
 /** What making rows needs of a chat. */
 export type RowChat = Pick<TextChat, "renderTrained" | "textIds">;
 
+/** What making rows needs of a task. */
+export type RowTask = Pick<Task, "name" | "tools" | "toolsFor" | "prompt" | "solution" | "example" | "preference">;
+
 /** Which tokens are trained; null: as the row's shape suggests. */
 export type RowLoss = Exclude<LossMode, "none"> | null;
 
@@ -23,7 +26,7 @@ export function hasSolutions({ solution, example }: Pick<Task, "solution" | "exa
  * Throws `no-solutions` for a task without them, `bad-loss-mask` when the row cannot have such a loss, `bad-row` for ids
  * that are none, and what `Chat.render` throws; all name the row.
  */
-export function trainedRow(chat: RowChat, task: Task, row: TaskRow, loss: RowLoss = null): ScoredRow {
+export function trainedRow(chat: RowChat, task: RowTask, row: TaskRow, loss: RowLoss = null): ScoredRow {
   const example = task.example?.(row);
   if (example === undefined) {
     if (task.solution === undefined) throw noSolutions(task);
@@ -79,7 +82,7 @@ function wrongLoss(row: TaskRow, example: Example, loss: string): HoneError {
   return new HoneError("bad-loss-mask", `row ${row.id} ${what}, so its loss cannot be ${loss}`, { fix });
 }
 
-function noSolutions(task: Task): HoneError {
+function noSolutions(task: RowTask): HoneError {
   return new HoneError("no-solutions", `task ${task.name} has no right answers to learn from or to compare with`, {
     fix: "use its reward instead",
   });
