@@ -27,7 +27,8 @@ export async function summarizeRun(path: string): Promise<RunSummary> {
     step: last?.step ?? 0,
     total_steps: config.max_steps ?? record.total_steps,
     reward: last?.["reward"] ?? null,
-    best: best === null ? null : { step: best.step, value: best.value },
+    loss: last?.["loss"] ?? null,
+    best: best === null ? null : { step: best.step, metric: best.metric, value: best.value },
     checkpoints,
   };
 }

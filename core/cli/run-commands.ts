@@ -1,12 +1,15 @@
 /** `hone ls` and `hone show`: the runs, and one run. */
 
 import { existsSync, readdirSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import type { Command } from "commander";
 import { describeRun, summarizeLibrary, type RunDetails } from "../app/run-summaries.ts";
+import type { RunSummary } from "../contract/cli-json.ts";
+import { usedOptions } from "../contract/config.ts";
 import { HoneError } from "../contract/errors.ts";
 import { evaluationSchema, type EvalItem } from "../contract/eval.ts";
 import { rolloutLineSchema } from "../contract/run.ts";
+import { headlineMetrics, metricLabel, type MetricLabel } from "../contract/metric-labels.ts";
 import { textTable } from "../contract/text-table.ts";
 import { readJson, readRows } from "../files/json.ts";
 import { requireRun, runsFolder } from "../store/library.ts";
@@ -16,6 +19,7 @@ import { asTyped, paint, print, printJson, say, sparkline } from "./terminal.ts"
 import { alarmLine } from "./train-progress.ts";
 
 const curveWidth = 40;
+const labelWidth = 30;
 
 export function addRunCommands(program: Command): void {
   const list = program
@@ -29,14 +33,15 @@ export function addRunCommands(program: Command): void {
     if (found.length === 0) return print(asTyped(`no runs yet in ${runsFolder()}: \`hone demo\` makes one`));
     const rows = found.map((run) => [
       run.name,
-      run.model,
+      basename(run.model),
+      basename(run.task),
       run.method,
       `${run.step}/${run.total_steps}`,
-      run.reward?.toFixed(3) ?? "–",
-      run.best === null ? "–" : `${run.best.value.toFixed(3)} at ${run.best.step}`,
+      lastMeasured(run),
+      run.best === null ? "–" : `${measured(run.best)} at ${run.best.step}`,
       run.created.slice(0, 16).replace("T", " "),
     ]);
-    print(textTable([["run", "model", "method", "steps", "reward", "best validation", "begun"], ...rows]));
+    print(textTable([["run", "model", "task", "method", "steps", "last step", "best checkpoint", "begun"], ...rows]));
   });
 
   const show = program
@@ -51,18 +56,29 @@ export function addRunCommands(program: Command): void {
     if (flags["step"] !== undefined) return showRollouts(cli.json, new RunFolder(path), flags["step"] as number);
     if (typeof flags["board"] === "string") return showBoard(cli.json, new RunFolder(path), flags["board"]);
     const details = await describeRun(path);
-    if (cli.json) printJson(details);
+    if (cli.json) printJson({ ...details, config: usedOptions(details.config) });
     else print(detailsText(details));
   });
 }
 
+function measured({ metric, value }: { metric: string; value: number }): string {
+  const { label, format } = metricLabel(metric);
+  return `${label} ${format(value)}`;
+}
+
+/** Reward, or loss where nothing is rewarded. */
+function lastMeasured({ reward, loss }: RunSummary): string {
+  if (reward !== null) return measured({ metric: "reward", value: reward });
+  return loss === null ? "–" : measured({ metric: "loss", value: loss });
+}
+
 function detailsText(run: RunDetails): string {
   const { config, metrics } = run;
-  const curve = (label: string, name: string, digits: number): string[] => {
+  const curve = ({ name, label, format }: MetricLabel): string[] => {
     const values = metrics.map((row) => row[name]).filter((value) => value !== undefined);
     if (values.length === 0) return [];
-    const [first, last] = [values[0], values[values.length - 1]];
-    return [`${label.padEnd(22)}${sparkline(values, curveWidth)}  ${first.toFixed(digits)} → ${last.toFixed(digits)}`];
+    const ends = `${format(values[0])} → ${format(values[values.length - 1])}`;
+    return [`${label.padEnd(labelWidth)}${sparkline(values, curveWidth).padEnd(curveWidth)}  ${ends}`];
   };
   const seen = run.events.filter(({ kind, action }) => kind === "alarm" || (kind === "info" && action !== undefined));
   return [
@@ -70,12 +86,7 @@ function detailsText(run: RunDetails): string {
     `${config.method.toUpperCase()}, ${config.finetuning_type}, ${config.model} on ${config.task}, seed ${config.seed}`,
     `step ${run.step} of ${run.total_steps}, begun ${run.created}`,
     "",
-    ...curve("reward", "reward", 3),
-    ...curve("validation reward", "eval_reward", 3),
-    ...curve("response length", "completions/mean_length", 1),
-    ...curve("legal moves", "outcomes/legal", 3),
-    ...curve("entropy", "entropy", 3),
-    ...curve("groups without signal", "frac_reward_zero_std", 2),
+    ...headlineMetrics(config.method).flatMap(curve),
     "",
     `checkpoints: ${run.checkpoints.join(", ") || "none yet"}${run.best === null ? "" : ` (best: ${run.best.step})`}`,
     ...seen.map(({ kind, step, message }) =>

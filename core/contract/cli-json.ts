@@ -122,8 +122,10 @@ export const runSummarySchema = z.object({
   finetuning_type: z.string(),
   step: count,
   total_steps: count,
+  /** Of the last step; null where nothing is rewarded. */
   reward: z.number().nullable(),
-  best: z.object({ step: count, value: z.number() }).nullable(),
+  loss: z.number().nullable(),
+  best: z.object({ step: count, metric: z.string(), value: z.number() }).nullable(),
   checkpoints: z.array(count),
 });
 export type RunSummary = z.infer<typeof runSummarySchema>;

@@ -194,6 +194,6 @@ function lastRate(
   const schedule = given.lr_scheduler_type ?? values.lr_scheduler_type;
   const first = given.learning_rate ?? values.learning_rate;
   if (schedule === "constant") return 0;
-  if (preset.min_lr === undefined && values.method === "sft") return lastShare * first;
+  if (preset.min_lr === undefined && values.method === "sft") return Number((lastShare * first).toPrecision(6));
   return Math.min(values.min_lr, first);
 }

@@ -57,8 +57,33 @@ test("the sums are sums", () => {
   expect(tokens.most).toBeGreaterThan(tokens.now);
   const { weights, gradients, optimizer, activations, kv_cache, program } = memory;
   expect(memory.total).toBe(weights + gradients + optimizer + program + Math.max(activations, kv_cache));
+  expect(memory.reference).toBe(0);
   expect(optimizer).toBe(2 * gradients);
 });
+
+test.each(["sft", "dpo"] as const)(
+  "%s: rows, tokens and time are those of a run",
+  { timeout: 60_000 },
+  async (method) => {
+    const { model, task, eval_size } = config;
+    const input = { model, task, method, finetuning_type: "full", max_steps: 6, eval_steps: 3, eval_size } as const;
+    const planned = await planRun(session, input, hooks);
+    expect(planned).toMatchObject({ rows_per_step: 8, answers_per_step: null, optimizer_steps: 6, steps: 6 });
+    expect(planned.config).not.toHaveProperty("num_generations");
+    const { seconds, memory_bytes: memory } = planned;
+    expect(seconds.total).toBeCloseTo(6 * seconds.per_step + 3 * seconds.evaluation, 9);
+    expect(memory.reference).toBe(0);
+    const output_dir = join(mkdtempSync(join(tmpdir(), "hone-plan-")), "run");
+    const { run } = await trainModel(session, { ...input, output_dir }, hooks);
+    const rows = new RunFolder(run).readMetrics().filter(({ step }) => step > 0);
+    expect(planned.tokens_per_step.now).toBeGreaterThan((0.8 * rows[5]["num_tokens"]) / 6);
+    expect(planned.tokens_per_step.now).toBeLessThan((1.2 * rows[5]["num_tokens"]) / 6);
+    expect(planned.tokens_per_step.most).toBeGreaterThanOrEqual(planned.tokens_per_step.now);
+    const times = rows.map((row) => row["step_time"]).sort((a, b) => a - b);
+    expect(seconds.per_step).toBeGreaterThan(times[3] / 5);
+    expect(seconds.per_step).toBeLessThan(times[3] * 5);
+  },
+);
 
 test("a run folder that exists is refused by the plan, too", async () => {
   const output_dir = tmpdir();
