@@ -121,7 +121,7 @@ export const runConfigSchema = z.strictObject({
   loss_mask: option(
     "examples",
     z.enum(lossMasks).nullable(),
-    "tokens in the loss (default: completion for a prompt and its answer, assistant_all for a conversation, all_tokens for plain text)",
+    "tokens in the loss (default: what the model writes of an answer to a prompt, assistant_all for a conversation, all_tokens for plain text)",
     ["sft"],
   ),
   overlong_rows: option(

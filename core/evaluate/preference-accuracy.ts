@@ -5,11 +5,11 @@ import type { preferenceAccuracySchema, PreferenceItem } from "../contract/eval.
 import { HoneError } from "../contract/errors.ts";
 import type { Seed } from "../contract/random.ts";
 import type { Model } from "../engine/types.ts";
-import { toolsOf, type Task, type TaskRow } from "../tasks/task.ts";
+import type { Task, TaskRow } from "../tasks/task.ts";
 import { clusterBy, seededInterval } from "./bootstrap.ts";
 import { scoreRows, type RowScore, type ScoredRow, type ScoreOptions } from "./score-rows.ts";
 import { canBeScored } from "./solution-loss.ts";
-import { namingRow, type RowChat, type RowTask } from "./trained-row.ts";
+import { answerTokens, type RowChat, type RowTask } from "./trained-row.ts";
 
 export interface PreferenceAccuracy extends z.infer<typeof preferenceAccuracySchema> {
   items: PreferenceItem[];
@@ -35,11 +35,8 @@ export interface TokenPair {
 /** Both answers of one row as tokens, on one shared prompt where the template renders it alike. */
 export function preferenceTokens(chat: RowChat, task: RowTask, row: TaskRow): TokenPair {
   if (task.preference === undefined) throw noPreferences(task);
-  const prompt = task.prompt(row);
-  const tokens = (answer: ReturnType<NonNullable<Task["preference"]>>["chosen"]) =>
-    namingRow(row, () => chat.renderTrained([...prompt, ...answer], toolsOf(task, row), "completion", prompt.length));
   const { chosen: better, rejected: worse } = task.preference(row);
-  const [chosen, rejected] = [tokens(better), tokens(worse)];
+  const [chosen, rejected] = [better, worse].map((answer) => answerTokens(chat, task, row, answer));
   return sameIds(chosen.promptIds, rejected.promptIds)
     ? { chosen, rejected: { ...rejected, promptIds: chosen.promptIds } }
     : { chosen, rejected };

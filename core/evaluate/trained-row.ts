@@ -1,5 +1,6 @@
 /** A task's row as the tokens that supervised fine-tuning learns from, for training and for measuring alike. */
 
+import type { ChatMessage } from "../contract/chat.ts";
 import { HoneError } from "../contract/errors.ts";
 import { toolsOf, type Example, type Task, type TaskRow } from "../tasks/task.ts";
 import type { LossMode } from "../text/chat.ts";
@@ -30,9 +31,7 @@ export function trainedRow(chat: RowChat, task: RowTask, row: TaskRow, loss: Row
   const example = task.example?.(row);
   if (example === undefined) {
     if (task.solution === undefined) throw noSolutions(task);
-    const prompt = task.prompt(row);
-    const messages = [...prompt, ...task.solution(row)];
-    return namingRow(row, () => chat.renderTrained(messages, toolsOf(task, row), loss ?? "completion", prompt.length));
+    return answerTokens(chat, task, row, task.solution(row), loss);
   }
   if ("messages" in example) {
     const { messages } = example;
@@ -42,6 +41,24 @@ export function trainedRow(chat: RowChat, task: RowTask, row: TaskRow, loss: Row
   if ("tokens" in example) return tokensRow(row, example);
   const ids = chat.textIds(example.text);
   return { promptIds: ids.slice(0, 1), ids: ids.slice(1), mask: new Uint8Array(Math.max(0, ids.length - 1)).fill(1) };
+}
+
+/** The row's prompt with this answer to it. By default what the model writes in the answer is in the loss, and no tool result. */
+export function answerTokens(
+  chat: Pick<RowChat, "renderTrained">,
+  task: RowTask,
+  row: TaskRow,
+  answer: readonly ChatMessage[],
+  loss: RowLoss = null,
+): ScoredRow {
+  const prompt = task.prompt(row);
+  const render = (mode: LossMode) =>
+    namingRow(row, () => chat.renderTrained([...prompt, ...answer], toolsOf(task, row), mode, prompt.length));
+  const tokens = render(loss ?? "completion");
+  if (loss !== null || answer.every(({ role }) => role === "assistant")) return tokens;
+  const assistant = render("assistant_all");
+  const shift = tokens.promptIds.length - assistant.promptIds.length;
+  return { ...tokens, mask: tokens.mask.map((m, i) => m & assistant.mask[i + shift]) };
 }
 
 function tokensRow(row: TaskRow, { tokens, loss_mask }: { tokens: number[]; loss_mask: number[] }): ScoredRow {
@@ -64,7 +81,7 @@ function tokensRow(row: TaskRow, { tokens, loss_mask }: { tokens: number[]; loss
 }
 
 /** Runs `make`; its error is told with the row's name in front. */
-export function namingRow<T>(row: TaskRow, make: () => T): T {
+function namingRow<T>(row: TaskRow, make: () => T): T {
   try {
     return make();
   } catch (error) {
