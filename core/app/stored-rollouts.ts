@@ -20,6 +20,8 @@ export interface StoredRollout {
   sample: RewardSample;
   /** What the model saw, as text. */
   promptText: string;
+  /** What it could call. */
+  tools: ToolDefinition[];
   stored: { reward: number; parts: Record<string, number> } | undefined;
 }
 
@@ -113,6 +115,7 @@ function fromLine(line: RolloutLine, row: KnownRow | undefined): StoredRollout {
   return {
     step: line.step,
     promptText: line.prompt,
+    tools: row?.tools ?? [],
     stored: { reward: line.reward, parts: line.reward_parts },
     sample: {
       prompt,

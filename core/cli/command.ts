@@ -74,8 +74,9 @@ export function realNumber(least = 0, most = Infinity): (text: string) => number
   return (text) => {
     const value = Number(text);
     if (text.trim() !== "" && Number.isFinite(value) && value >= least && value <= most) return value;
-    const range = most === Infinity ? `of at least ${least}` : `from ${least} to ${most}`;
-    throw new InvalidArgumentError(`It must be a number ${range}.`);
+    const range =
+      most === Infinity ? (least === -Infinity ? "" : ` of at least ${least}`) : ` from ${least} to ${most}`;
+    throw new InvalidArgumentError(`It must be a number${range}.`);
   };
 }
 

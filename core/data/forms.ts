@@ -146,6 +146,21 @@ function fieldMeant(key: string): string {
   return meant[key] ?? key;
 }
 
+/** A mapping as it is typed: `prompt=question,completion=answer`, in one text or several. Throws `usage`. */
+export function parseMapping(texts: readonly string[]): Mapping {
+  const pairs = texts
+    .flatMap((text) => text.split(","))
+    .map((pair) => {
+      const equals = pair.indexOf("=");
+      const [field, column] = [pair.slice(0, equals).trim(), pair.slice(equals + 1).trim()];
+      if (equals > 0 && field !== "" && column !== "") return [field, column];
+      throw new HoneError("usage", `${JSON.stringify(pair)} is no mapping`, {
+        fix: "write field=column, such as prompt=question",
+      });
+    });
+  return Object.fromEntries(pairs) as Record<string, string>;
+}
+
 /** Checks a mapping against the columns that there are. Throws `bad-map` with the nearest name. */
 function requireMapping(map: Mapping, columns: readonly string[]): void {
   for (const [field, column] of Object.entries(map)) {
