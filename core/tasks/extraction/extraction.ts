@@ -4,19 +4,12 @@ import { Ajv, type ValidateFunction } from "ajv";
 import type { ChatMessage } from "../../contract/chat.ts";
 import { HoneError } from "../../contract/errors.ts";
 import { Random } from "../../contract/random.ts";
+import type { RewardPart } from "../../contract/reward.ts";
 import { readJson, JsonFault } from "../../text/strict-json.ts";
 import { pythonJson } from "../../text/tool-format.ts";
 import { isRecord } from "../../text/tokenizer-json.ts";
 import { splitGroups } from "../split-groups.ts";
-import {
-  oneTurnEpisode,
-  weigh,
-  type Action,
-  type FailureKind,
-  type RewardPart,
-  type Score,
-  type Task,
-} from "../task.ts";
+import { oneTurnEpisode, weigh, type Action, type FailureKind, type Score, type Task } from "../task.ts";
 import { documents, type DocumentKind } from "./documents.ts";
 import type { FieldValue } from "./fields.ts";
 

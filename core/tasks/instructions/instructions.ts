@@ -2,16 +2,9 @@
 
 import type { ChatMessage } from "../../contract/chat.ts";
 import { Random } from "../../contract/random.ts";
+import type { RewardPart } from "../../contract/reward.ts";
 import { splitGroups } from "../split-groups.ts";
-import {
-  oneTurnEpisode,
-  weigh,
-  type Action,
-  type FailureKind,
-  type RewardPart,
-  type Score,
-  type Task,
-} from "../task.ts";
+import { oneTurnEpisode, weigh, type Action, type FailureKind, type Score, type Task } from "../task.ts";
 import { families, holds, kindNames, kindOf, kinds, type KindName } from "./kinds.ts";
 import { combinationRows, combinations, parseRow, topicWord, type InstructionRow } from "./rows.ts";
 
@@ -81,7 +74,10 @@ function formOf(names: readonly KindName[]): string {
 
 function promptMessages(row: InstructionRow): ChatMessage[] {
   return [
-    { role: "system", content: "Keep every instruction exactly. Answer with the text only." },
+    {
+      role: "system",
+      content: "Write a few short sentences. Keep every instruction exactly. Answer with the text only.",
+    },
     { role: "user", content: promptText(row) },
   ];
 }

@@ -26,13 +26,16 @@ interface Kind {
 }
 
 const list = (text: string) => text.split("\n").filter((line) => line.trim() !== "");
-const wordsIn = (text: string) => text.split(/\s+/).filter((word) => /[\p{L}\p{N}]/u.test(word));
+export const wordsIn = (text: string) => text.split(/\s+/).filter((word) => /[\p{L}\p{N}]/u.test(word));
 const sentencesIn = (text: string) => text.match(/[.!?]+(?=\s|$)/g)?.length ?? 0;
 const paragraphsIn = (text: string) => text.trim().split(/\n\s*\n/).length;
 const counted = (n: InstructionValue, one: string) => `exactly ${String(n)} ${one}${n === 1 ? "" : "s"}`;
 const lower = (value: InstructionValue) => String(value).toLowerCase();
-const hasWord = (text: string, word: InstructionValue) =>
-  (text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).includes(lower(word));
+/** Runs of letters and digits, in lower case. */
+export function tokensIn(text: string): string[] {
+  return Array.from(text.toLowerCase().matchAll(/[\p{L}\p{N}]+/gu), ([found]) => found);
+}
+const hasWord = (text: string, word: InstructionValue) => tokensIn(text).includes(lower(word));
 const flat = (text: string) => list(text).join(" ");
 
 export const kinds = {

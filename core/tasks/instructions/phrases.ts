@@ -176,7 +176,7 @@ const functionWords: Record<Language, Set<string>> = {
 
 /** The language whose function words are most frequent; undefined when there are none or two languages are even. */
 export function languageOf(text: string): Language | undefined {
-  const words = text.toLowerCase().match(/\p{L}+/gu) ?? [];
+  const words = Array.from(text.toLowerCase().matchAll(/\p{L}+/gu), ([word]) => word);
   const counts = (Object.keys(functionWords) as Language[]).map((language) => ({
     language,
     count: words.filter((word) => functionWords[language].has(word)).length,

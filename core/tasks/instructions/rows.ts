@@ -4,7 +4,7 @@ import { HoneError } from "../../contract/errors.ts";
 import { Random } from "../../contract/random.ts";
 import { pythonJson } from "../../text/tool-format.ts";
 import { isRecord } from "../../text/tokenizer-json.ts";
-import { agree, holds, kindNames, kindOf, type Instruction, type KindName } from "./kinds.ts";
+import { agree, holds, kindNames, kindOf, tokensIn, wordsIn, type Instruction, type KindName } from "./kinds.ts";
 import { languages, stock, topics, type Language } from "./phrases.ts";
 
 export interface InstructionRow {
@@ -71,12 +71,10 @@ function build(names: readonly KindName[], random: Random): Omit<InstructionRow,
     ["name", "summary"],
   ]);
   const answer = cased(asked, formed(asked, units, word, keys));
-  const used = answer.toLowerCase().match(/\p{L}+/gu) ?? [];
+  const used = tokensIn(answer);
   const content = used.filter((found) => found.length > 3 && found !== word.toLowerCase() && found !== "name");
-  const absent = sentences
-    .flatMap((sentence) => sentence.toLowerCase().match(/\p{L}+/gu) ?? [])
-    .filter((found) => found.length > 2 && !used.includes(found));
-  const wordCount = answer.split(/\s+/).filter((found) => /[\p{L}\p{N}]/u.test(found)).length;
+  const absent = sentences.flatMap(tokensIn).filter((found) => found.length > 2 && !used.includes(found));
+  const wordCount = wordsIn(answer).length;
   const values: Record<KindName, Instruction["value"]> = {
     sentences: units.length,
     words: wordCount,

@@ -2,18 +2,11 @@
 
 import type { ChatMessage, ToolDefinition } from "../../contract/chat.ts";
 import { HoneError } from "../../contract/errors.ts";
+import type { RewardPart } from "../../contract/reward.ts";
 import { formatToolCall, pythonJson } from "../../text/tool-format.ts";
 import { parseAssistant, type ProblemCode } from "../../text/parse-assistant.ts";
 import { splitGroups } from "../split-groups.ts";
-import {
-  oneTurnEpisode,
-  weigh,
-  type Action,
-  type FailureKind,
-  type RewardPart,
-  type Score,
-  type Task,
-} from "../task.ts";
+import { oneTurnEpisode, weigh, type Action, type FailureKind, type Score, type Task } from "../task.ts";
 import { domainRows, parseRow, readFaulty, type RepairRow } from "./rows.ts";
 import { askUser, domains, findTool, noAction } from "./tools.ts";
 

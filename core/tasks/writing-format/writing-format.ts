@@ -2,16 +2,9 @@
 
 import type { ChatMessage } from "../../contract/chat.ts";
 import { Random } from "../../contract/random.ts";
+import type { RewardPart } from "../../contract/reward.ts";
 import { splitGroups } from "../split-groups.ts";
-import {
-  oneTurnEpisode,
-  weigh,
-  type Action,
-  type FailureKind,
-  type RewardPart,
-  type Score,
-  type Task,
-} from "../task.ts";
+import { oneTurnEpisode, weigh, type Action, type FailureKind, type Score, type Task } from "../task.ts";
 import { areaRows, areas, parseRow, spokenDate, type Deed, type NoteRow } from "./notes.ts";
 
 /** A style is learned from a few dozen examples: ten areas of six. */

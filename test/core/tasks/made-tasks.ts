@@ -2,7 +2,7 @@
 
 import { expect } from "vitest";
 import { splits } from "../../../core/contract/eval.ts";
-import type { ChatMessage } from "../../../core/contract/chat.ts";
+import { messageText, type ChatMessage } from "../../../core/contract/chat.ts";
 import {
   toolsOf,
   type Action,
@@ -26,9 +26,11 @@ export function written<Row extends TaskRow>(
 
 export function textOf(messages: readonly ChatMessage[]): string {
   return messages
-    .map(({ content, tool_calls: calls }) => {
-      const call = calls?.[0];
-      if (call === undefined || !("function" in call) || typeof call.function.arguments === "string") return content;
+    .map((message) => {
+      const call = message.tool_calls?.[0];
+      if (call === undefined || !("function" in call) || typeof call.function.arguments === "string") {
+        return messageText(message);
+      }
       return formatToolCall({ name: call.function.name, arguments: call.function.arguments }, "hermes");
     })
     .join("");
