@@ -219,6 +219,8 @@ export async function findReading(
     if (++seen === sampleSize) break;
   }
   requireMapping(map, [...columns]);
-  const [main] = [...counts].sort(([, a], [, b]) => b - a);
-  return { reading: { ...reading, main: main?.[0] }, columns: [...columns] };
+  // Of equally many the form with more keys, which stands further up.
+  const names = forms.map(({ name }) => name).filter((name) => counts.has(name));
+  const main = names.sort((a, b) => (counts.get(b) ?? 0) - (counts.get(a) ?? 0)).at(0);
+  return { reading: { ...reading, main }, columns: [...columns] };
 }

@@ -17,8 +17,8 @@ const extensions = [".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".tab", ".parq
 export async function openSource(path: string): Promise<RecordSource> {
   const bytes = path === "-" ? new Bytes("-", readFileSync(0)) : new Bytes(requireFile(path));
   const head = bytes.read(0, Math.min(bytes.size, 1 << 16));
-  refuse(bytes.name, head);
   if (head.subarray(0, 4).toString("latin1") === "PAR1") return ParquetSource.open(bytes);
+  refuse(bytes.name, head);
   if (extname(path).toLowerCase() === ".parquet") {
     throw new HoneError("bad-parquet", `${path} is named as Parquet and is none`, {
       fix: "download or write it again",
@@ -88,12 +88,13 @@ function jsonSource(bytes: Bytes, from: number, extension: string): RecordSource
   const isObject = cursor.byte(at) === 0x7b;
   const named = extension === ".jsonl" || extension === ".ndjson";
   const lineEnd = end < 0 ? bytes.size : end;
-  const firstLine = isObject && lineEnd - at < maxFirstLine ? cursor.slice(at, lineEnd).toString("utf8").trim() : "";
+  const firstLine = lineEnd - at < maxFirstLine ? cursor.slice(at, lineEnd).toString("utf8").trim() : "";
   let more = lineEnd;
   while (isSpace(cursor.byte(more))) more++;
   const hasMore = more < bytes.size;
   const wrapped = !hasMore && isWrapped(firstLine);
-  const lines = isObject && !wrapped && (named ? !isOpening(firstLine) : hasMore && isWhole(firstLine));
+  const wholeRow = hasMore && isWhole(firstLine);
+  const lines = !wrapped && (named ? (isObject ? !isOpening(firstLine) : wholeRow) : isObject && wholeRow);
   if (lines) return new IndexedSource(bytes, "jsonl", indexLines(bytes, from), readJsonRow);
   const { index, warnings } = indexJson(bytes, from);
   const misnamed = named ? ["the file is named as JSON Lines and holds JSON; read as JSON"] : [];

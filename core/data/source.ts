@@ -46,6 +46,9 @@ type Read = (
   text: string,
 ) => { record: Record<string, unknown>; bigIntegers?: BigInteger[]; notes?: string[] } | { fault: string };
 
+/** Bytes from which a row is remarkable. */
+const longRow = 1_000_000;
+
 /** Records of a file of text, by their places in it. */
 export class IndexedSource implements RecordSource {
   readonly name: string;
@@ -97,7 +100,8 @@ export class IndexedSource implements RecordSource {
     if ("fault" in decoded) return { place, reason: decoded.fault };
     const read = this.#read(decoded.text);
     if ("fault" in read) return { place, reason: read.fault };
-    const { record, bigIntegers = [], notes = [] } = read;
+    const { record, bigIntegers = [] } = read;
+    const notes = [...(read.notes ?? []), ...(end - start > longRow ? ["a row of more than 1 MB"] : [])];
     return { place, record, bigIntegers, notes, ...(this.format === "jsonl" && { text: decoded.text }) };
   }
 }

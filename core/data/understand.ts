@@ -26,8 +26,10 @@ function readRow({ record, place, bigIntegers, notes }: RawRecord, reading: Read
   const main = forms.find(({ name }) => name === reading.main);
   if (own === undefined) throw shapeless(fields, record, main, columnOf);
   // A prompt alone is a whole row for a reward, and half a row among answers.
-  const half = own.name === "prompt" && main !== undefined && main.name !== "prompt";
-  if (half && main.keys.some((keys) => keys.includes("prompt"))) throw shapeless(fields, record, main, columnOf);
+  const isHalf = own.name === "prompt" && main !== undefined && main.name !== "prompt";
+  if (isHalf && [...main.keys.flat(), ...main.optional].includes("prompt")) {
+    throw shapeless(fields, record, main, columnOf);
+  }
   const used = new Set([...own.keys.flat(), ...own.optional].filter((field) => Object.hasOwn(fields, field)));
   const kept = new Set([...used].map(columnOf));
   // The second name of an answer is a column like any other when the first is there.
