@@ -3,6 +3,7 @@
 mod levels;
 
 use hone_engine::cpu::Cpu;
+use hone_engine::device::Device;
 use hone_engine::formats::Checkpoint;
 use hone_engine::layout::Layout;
 use hone_engine::model::{create_model, Batch, Model};
@@ -18,8 +19,12 @@ const CONFIG: &str = r#"{"architectures":["Qwen3ForCausalLM"],"model_type":"qwen
 "tie_word_embeddings":true,"max_position_embeddings":256,"hidden_act":"silu","torch_dtype":"float32","initializer_range":0.3}"#;
 
 fn model(name: &str, full: bool) -> Model<Cpu> {
+    model_of(CONFIG, name, full)
+}
+
+fn model_of(config: &str, name: &str, full: bool) -> Model<Cpu> {
     let p = std::env::temp_dir().join(format!("hone-sampling-{name}-{}", std::process::id()));
-    create_model(&p, CONFIG, 7).unwrap();
+    create_model(&p, config, 7).unwrap();
     let file = Checkpoint::open(&p).unwrap();
     let m = Model::load(Arc::new(Cpu::new(2)), &file, full, &mut |_, _| {}).unwrap();
     let _ = std::fs::remove_dir_all(&p);
@@ -183,6 +188,73 @@ fn little_memory_lowers_concurrency_and_never_fails_what_can_run_alone() {
     let (j, out) = job(vec![SampleRequest { max_tokens: 150, ..request(1, 20) }], Arc::default());
     s.submit(&m, j);
     assert_eq!(out.lock().unwrap().take().unwrap().err(), Some("kv-too-small"));
+}
+
+/// Samples are told as they end, each once, after their tokens; the call's answer has them in order.
+#[test]
+fn samples_are_told_as_they_end() {
+    let mut m = model("told", true);
+    let requests: Vec<_> =
+        [19, 3, 11].map(|max_tokens| SampleRequest { n: 2, max_tokens, ..request(max_tokens as u64, 9) }).to_vec();
+    let mut s = Sampler::new(&m, 8 << 20);
+    type Log = Vec<(usize, usize, Option<Vec<i32>>)>;
+    let (log, answer): (Arc<Mutex<Log>>, Arc<Mutex<Vec<Sample>>>) = Default::default();
+    let (to, all) = (log.clone(), answer.clone());
+    let sink = move |e| match e {
+        SampleEvent::Token { request, index, .. } => to.lock().unwrap().push((request, index, None)),
+        SampleEvent::Sample(s) => to.lock().unwrap().push((s.request, s.index, Some(s.tokens))),
+        SampleEvent::Done(s) => *all.lock().unwrap() = s,
+        SampleEvent::Failed(e) => panic!("{e}"),
+    };
+    let stream = Stream { tokens: true, samples: true };
+    s.submit(&m, SampleJob { requests, stream, cancel: Arc::default(), sink: Box::new(sink) });
+    let mut ended_after = Vec::new();
+    while !s.idle() {
+        s.step(&mut m);
+        ended_after.push(log.lock().unwrap().iter().filter(|(.., tokens)| tokens.is_some()).count());
+    }
+    // The first step draws two tokens, of the prompt and after it. Short samples are told while the others run.
+    assert_eq!([0, 1, 8, 9, 16, 17].map(|step| ended_after[step]), [0, 2, 2, 4, 4, 6]);
+    let log = log.lock().unwrap();
+    for s in answer.lock().unwrap().iter() {
+        let own: Vec<_> = log.iter().filter(|l| (l.0, l.1) == (s.request, s.index)).collect();
+        assert_eq!(own.len(), s.tokens.len() + 1);
+        assert_eq!(own.last().unwrap().2.as_ref(), Some(&s.tokens));
+        assert!(own[..s.tokens.len()].iter().all(|l| l.2.is_none()));
+    }
+    assert_eq!(answer.lock().unwrap().len(), 6);
+}
+
+/// A model that computes NaN fails the call that met it, at the prompt or later, and no other.
+#[test]
+fn logits_that_are_not_finite_end_their_call_alone() {
+    let mut m = model_of(&CONFIG.replace("_embeddings\":true", "_embeddings\":false"), "nan", true);
+    let h = m.config.hidden_size;
+    m.for_each_param(|dev, p| {
+        if p.name == "model.embed_tokens.weight" {
+            dev.matrix_buf_mut(&mut p.data).unwrap()[5 * h..6 * h].fill(f32::NAN);
+        }
+    });
+    let good = SampleRequest { allowed: vec![vec![6]; 200], ..request(1, 1) };
+    let want = run(&mut m, vec![good.clone()]).unwrap().remove(0).tokens;
+    let at_prompt = SampleRequest { prompt: vec![3, 5], n: 3, ..good.clone() };
+    let later = SampleRequest { prompt: vec![3, 7], n: 3, allowed: vec![vec![6], vec![5]], ..good.clone() };
+    // Room for few samples at once, so that some of a failed call are still waiting.
+    let mut s = Sampler::new(&m, 8 * 6 * 1024);
+    for _ in 0..2 {
+        let outs = [vec![good.clone(), at_prompt.clone()], vec![later.clone()], vec![good.clone()]].map(|requests| {
+            let (j, out) = job(requests, Arc::default());
+            s.submit(&m, j);
+            out
+        });
+        while !s.idle() {
+            s.step(&mut m);
+        }
+        let [first, second, third] = outs.map(|o| o.lock().unwrap().take().unwrap());
+        assert_eq!(first.err(), Some("non-finite-logits"));
+        assert_eq!(second.err(), Some("non-finite-logits"));
+        assert_eq!(third.unwrap()[0].tokens, want);
+    }
 }
 
 #[test]

@@ -60,6 +60,19 @@ describe("the engine behind its interface", () => {
     await model.close();
   });
 
+  test("draws nothing from a model that has diverged", async () => {
+    const engine = await createEngine();
+    const model = await engine.open(starterFolder, { trainable: "full" });
+    await model.forward({ tokens: Int32Array.of(5, 6, 7), segments: [{ length: 3 }] }, { grad: true });
+    await model.backward(new Float32Array(3).fill(-1));
+    await model.optimStep({ lr: 1e30 });
+    for (const temperature of [0, 1]) {
+      const request = { prompt: Int32Array.of(5, 6), maxTokens: 4, temperature, seed: 1 };
+      await expect(model.sample([request])).rejects.toMatchObject({ code: "non-finite-logits" });
+    }
+    await model.close();
+  });
+
   test("names what cannot be opened", async () => {
     const engine = await createEngine();
     await expect(engine.open(join(root, "nothing"))).rejects.toMatchObject({ code: "file-not-found" });

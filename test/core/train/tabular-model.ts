@@ -249,6 +249,7 @@ export class TabularModel implements Model {
     this.optimSteps.push(options);
     const { lr, valueLr = this.valueHead === undefined ? null : lr } = options;
     const head = lr === null || valueLr !== null ? this.head() : this.valueHead;
+    if (lr === null && valueLr === null) throw new HoneError("bad-config", "a step needs a learning rate");
     const [own, ofValues] = [gradientNorm(this.gradients), gradientNorm(head?.gradients ?? new Map())];
     const nonFinite = own.nonFinite + ofValues.nonFinite;
     let shareWeightsChanged = 0;
