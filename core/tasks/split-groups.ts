@@ -5,8 +5,8 @@ import { Random, type Seed } from "../contract/random.ts";
 import { defaultSplitSeed } from "./tic-tac-toe/split.ts";
 
 /** Shares of the groups, rounded; what is left trains. Every part gets a group where there are three. */
-const heldOutShare = 0.2;
-const validationShare = 0.12;
+const heldOutShare = 0.25;
+const validationShare = 0.15;
 
 /** Deals the groups by seed. The order within a part is that of `groups`, so a part's rows have a fixed order. */
 export function splitGroups<Group>(

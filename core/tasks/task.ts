@@ -166,11 +166,14 @@ export function oneTurnEpisode(row: TaskRow, score: (action: Action) => Score | 
       over = true;
       return once(action);
     },
-    end: (reason) => score({ text: "", parsed: emptyAnswer, stopReason: reason }),
+    end: (reason) => score(textAction("", reason)),
   };
 }
 
-const emptyAnswer: ParsedAssistant = { content: "", reasoning: "", tool_calls: [], problems: [] };
+/** An answer that is nothing but text. */
+export function textAction(text: string, stopReason: StopReason = "eos"): Action {
+  return { text, parsed: { content: text, reasoning: "", tool_calls: [], problems: [] }, stopReason };
+}
 
 /** The first player of a game is `x`. */
 export type Side = "x" | "o";

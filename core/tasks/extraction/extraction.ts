@@ -9,7 +9,7 @@ import { readJson, JsonFault } from "../../text/strict-json.ts";
 import { pythonJson } from "../../text/tool-format.ts";
 import { isRecord } from "../../text/tokenizer-json.ts";
 import { splitGroups } from "../split-groups.ts";
-import { oneTurnEpisode, weigh, type Action, type FailureKind, type Score, type Task } from "../task.ts";
+import { oneTurnEpisode, textAction, weigh, type Action, type FailureKind, type Score, type Task } from "../task.ts";
 import { documents, type DocumentKind } from "./documents.ts";
 import type { FieldValue } from "./fields.ts";
 
@@ -213,9 +213,8 @@ function likelyMistake(row: ExtractionRow): string {
 }
 
 function allNullReward(row: ExtractionRow): number {
-  const content = pythonJson(Object.fromEntries(Object.keys(row.answer).map((name) => [name, null])));
-  const parsed = { content, reasoning: "", tool_calls: [], problems: [] };
-  return scoreExtraction(row, { text: content, parsed, stopReason: "eos" }).reward;
+  const object = Object.fromEntries(Object.keys(row.answer).map((name) => [name, null]));
+  return scoreExtraction(row, textAction(pythonJson(object))).reward;
 }
 
 /** Checks a row of a file. Throws `HoneError` `bad-row`. */

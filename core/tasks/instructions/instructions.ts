@@ -1,10 +1,10 @@
-/** Instruction following: a few lines about a topic that keep one to three instructions, each verified by program. */
+/** Instruction following: some lines about a topic that keep one to three instructions, each verified by program. */
 
 import type { ChatMessage } from "../../contract/chat.ts";
 import { Random } from "../../contract/random.ts";
 import type { RewardPart } from "../../contract/reward.ts";
 import { splitGroups } from "../split-groups.ts";
-import { oneTurnEpisode, weigh, type Action, type FailureKind, type Score, type Task } from "../task.ts";
+import { oneTurnEpisode, textAction, weigh, type Action, type FailureKind, type Score, type Task } from "../task.ts";
 import { families, holds, kindNames, kindOf, kinds, type KindName } from "./kinds.ts";
 import { combinationRows, combinations, parseRow, topicWord, type InstructionRow } from "./rows.ts";
 
@@ -62,7 +62,8 @@ export const instructionFollowing: Task<InstructionRow> = {
   }),
   reference: (rows) => ({
     empty: 0,
-    topic_word_alone: rows.reduce((sum, row) => sum + rate(row, topicWord(row)), 0) / rows.length,
+    topic_word_alone:
+      rows.reduce((sum, row) => sum + scoreText(row, textAction(topicWord(row))).reward, 0) / rows.length,
     best: 1,
   }),
   draw: (row) => `${promptText(row)}\n\nfor example:\n${row.answer}`,
@@ -76,7 +77,7 @@ function promptMessages(row: InstructionRow): ChatMessage[] {
   return [
     {
       role: "system",
-      content: "Write a few short sentences. Keep every instruction exactly. Answer with the text only.",
+      content: "Keep it short. Keep every instruction exactly. Answer with the text only.",
     },
     { role: "user", content: promptText(row) },
   ];
@@ -94,15 +95,8 @@ export function scoreText(row: InstructionRow, { parsed, stopReason }: Action): 
   const onTopic = !cut && text.toLowerCase().includes(topicWord(row).toLowerCase());
   const all = kept.length === row.instructions.length;
   const broken = row.instructions.find((instruction) => !kept.includes(instruction));
-  const failure = cut
-    ? "truncated"
-    : wordless
-      ? "empty"
-      : broken
-        ? kindOf(broken).family
-        : onTopic
-          ? undefined
-          : "off_topic";
+  const violated = broken === undefined ? undefined : kindOf(broken).family;
+  const failure = cut ? "truncated" : wordless ? "empty" : (violated ?? (onTopic ? undefined : "off_topic"));
   const outcomes: Record<string, boolean> = { all_kept: all, on_topic: onTopic };
   for (const instruction of row.instructions) {
     const { family } = kindOf(instruction);
@@ -122,9 +116,4 @@ export function scoreText(row: InstructionRow, { parsed, stopReason }: Action): 
 function likelyMistake({ id, instructions, answer }: InstructionRow): string {
   const instruction = new Random(id).pick(instructions);
   return kindOf(instruction).spoil(answer, instruction.value);
-}
-
-function rate(row: InstructionRow, content: string): number {
-  const parsed = { content, reasoning: "", tool_calls: [], problems: [] };
-  return scoreText(row, { text: content, parsed, stopReason: "eos" }).reward;
 }

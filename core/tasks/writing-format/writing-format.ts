@@ -7,8 +7,8 @@ import { splitGroups } from "../split-groups.ts";
 import { oneTurnEpisode, weigh, type Action, type FailureKind, type Score, type Task } from "../task.ts";
 import { areaRows, areas, parseRow, spokenDate, type Deed, type NoteRow } from "./notes.ts";
 
-/** A style is learned from a few dozen examples: ten areas of six. */
-const trainingRowsPerArea = 6;
+/** A style is learned from a few dozen examples: nine areas of seven. */
+const trainingRowsPerArea = 7;
 const rowsPerArea = 14;
 
 /** Each is a part of the reward: what it asks of the lines of an answer. */
