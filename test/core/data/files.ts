@@ -22,13 +22,19 @@ export function lines(rows: readonly unknown[]): string {
   return rows.map((row) => (typeof row === "string" ? row : JSON.stringify(row)) + "\n").join("");
 }
 
+export async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = [];
+  for await (const item of items) found.push(item);
+  return found;
+}
+
 export async function check(path: string, map: Mapping = {}): Promise<DataReport> {
   return (await openData(path, { map })).check();
 }
 
 /** What Hone makes of each record. */
 export async function entries(path: string, map: Mapping = {}): Promise<DataEntry[]> {
-  return Array.fromAsync((await openData(path, { map })).entries());
+  return all((await openData(path, { map })).entries());
 }
 
 /** One record of a file of its own. */

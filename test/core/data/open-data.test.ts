@@ -5,7 +5,7 @@ import { parquetWriteBuffer } from "hyparquet-writer";
 import { describe, expect, test } from "vitest";
 import { isSetAside } from "../../../core/contract/data.ts";
 import { openData } from "../../../core/data/open-data.ts";
-import { assistant, check, entries, file, lines, user } from "./files.ts";
+import { all, assistant, check, entries, file, lines, user } from "./files.ts";
 
 const good = { prompt: "a", completion: "b" };
 
@@ -297,7 +297,7 @@ describe("Parquet", () => {
     const opened = await openData(file("b.parquet", new Uint8Array(parquetWriteBuffer({ columnData }))));
     for (const row of [5000, 1, 2001])
       expect(await opened.row(row)).toMatchObject({ text: `t${row}`, place: { row, line: row } });
-    expect((await Array.fromAsync(opened.rows())).length).toBe(5000);
+    expect((await all(opened.rows())).length).toBe(5000);
   });
 
   test("a damaged file is an error that names it", async () => {
