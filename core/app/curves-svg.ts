@@ -29,7 +29,7 @@ const margin = { left: 52, right: 150, top: 34, bottom: 30 };
 /** What there is to draw, in the order of drawing. A panel appears when one of its metrics was measured. */
 interface PanelPlan {
   title: string;
-  training: string;
+  training?: string;
   validation: string;
   /** The lowest and highest value that are always in sight. */
   always: [number, number];
@@ -48,8 +48,9 @@ const plans: PanelPlan[] = [
     always: [0, 0],
     unless: ["reward", "rewards/margins"],
   },
+  { title: "Better answer more likely, share of pairs", validation: "eval_preference_accuracy", always: [0, 1] },
   {
-    title: "Better answer preferred, share of pairs",
+    title: "Pairs moved the right way, share",
     training: "rewards/accuracies",
     validation: "eval_rewards/accuracies",
     always: [0, 1],
@@ -84,12 +85,12 @@ ${body}
 }
 
 function panelsOf(rows: readonly MetricsRow[], references: readonly ReferenceLine[]): Panel[] {
-  const has = (name: string) => rows.some((row) => row[name] !== undefined);
+  const has = (name: string | undefined) => name !== undefined && rows.some((row) => row[name] !== undefined);
   const shown = plans.filter(
     ({ training, validation, unless = [] }) => (has(training) || has(validation)) && !unless.some(has),
   );
   return (shown.length > 0 ? shown : [plans[0]]).map(({ title, training, validation, always, references: known }) => {
-    const [points, marks] = [series(rows, training), series(rows, validation)];
+    const [points, marks] = [training === undefined ? [] : series(rows, training), series(rows, validation)];
     const lines = known === true ? references : [];
     const values = [...points, ...marks, ...lines].map(({ value }) => value);
     return { title, points, marks, references: lines, range: rangeOf([...values, ...always]) };

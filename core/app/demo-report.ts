@@ -22,6 +22,7 @@ import {
   outcomeLabel,
   rateText,
   referenceText,
+  shareText,
 } from "./evaluation-text.ts";
 import { answerPairs, spread, transcript, type AnswerPair } from "./sample-answers.ts";
 
@@ -86,7 +87,10 @@ function referenceLines(task: Task, seed: number | string): ReferenceLine[] {
 
 export function demoFacts({ folder, task, before, after, change, verdict, step, train }: DemoMaterial): DemoFacts {
   const { config, record } = folder.readConfig();
-  const changed = folder.readMetrics().filter((row) => row["share_weights_changed"] !== undefined);
+  const changed = folder
+    .readMetrics()
+    .map((row) => row["share_weights_changed"])
+    .filter((share) => share !== undefined);
   const reports = [
     { label: "before", report: before.report },
     { label: "after", report: after.report },
@@ -128,7 +132,7 @@ export function demoFacts({ folder, task, before, after, change, verdict, step, 
       ["steps, rollouts, tokens", [train.steps, train.rollouts, train.tokens].map(formatCount).join(", ")],
       ["training, with its evaluations", formatSeconds(train.seconds)],
       ["peak memory", formatBytes(train.peak_rss_bytes)],
-      ["weights changed in a step", `${(100 * mean(changed.map((row) => row["share_weights_changed"]))).toFixed(1)} %`],
+      ["weights changed in a step", changed.length === 0 ? "–" : shareText(mean(changed))],
       ["command", record.command.join(" ")],
       ["run folder", folder.path],
     ],

@@ -17,7 +17,7 @@ export function demoVerdict(
   if (solution_loss !== null) sentences.push(lossSentence(solution_loss));
   if (preference_accuracy !== null) sentences.push(preferenceSentence(before, after, preference_accuracy));
   const shortened = shorteningSentence(before, after);
-  if (preference_accuracy !== null && shortened !== undefined) sentences.push(shortened);
+  if ((reward === null || reward.lo <= 0) && shortened !== undefined) sentences.push(shortened);
   if (reward !== null) sentences.push(`Before: ${failureSentence(before)} After: ${failureSentence(after)}`);
   if (control !== null && before.control !== null) {
     sentences.push(controlSentence(before.control, control, isGain(change)));
@@ -56,7 +56,7 @@ function preferenceSentence(before: EvalReport, after: EvalReport, { lo, hi }: I
   return `The better of two answers is the more likely one ${shares}${doubt}.`;
 }
 
-/** Preferences can be satisfied by saying next to nothing. */
+/** Preferences can be satisfied by saying next to nothing; a reward that rose has been earned, however briefly. */
 function shorteningSentence(before: EvalReport, after: EvalReport): string | undefined {
   const [a, b] = [before.response_length.mean, after.response_length.mean];
   if (b >= a / 2) return undefined;

@@ -7,14 +7,14 @@ export function evalOutput(report: EvalReport): EvalOutput {
     ...withNamedRates(report),
     [`${report.row_name}s`]: report.rows,
     greedy: report.greedy === null ? null : withNamedRates(report.greedy),
-  } as EvalOutput;
+  };
 }
 
 function withNamedRates<T extends Measures>(measures: T): T & Record<string, unknown> {
-  const named = Object.entries(measures.rates).map(([name, rate]) => [`${name}_rate`, rate]);
+  const named = Object.entries(measures.rates).map(([name, rate]) => [`${name}_rate`, rate] as const);
   return {
     ...measures,
-    ...Object.fromEntries(named),
+    ...(Object.fromEntries(named) as Record<string, unknown>),
     ...("legal" in measures.rates && { reward_given_legal: measures.reward_given_allowed }),
   };
 }

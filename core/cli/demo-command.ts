@@ -33,7 +33,7 @@ export function addDemoCommand(program: Command): void {
     .option("--games <number>", "games per side and opponent, 0 for none", wholeNumber(), 100)
     .option("--no-control", "do not measure the unrelated small set")
     .option("--config <file>", "options of the training from a JSON file; flags win over it");
-  addConfigFlags(command, ["output_dir"]);
+  addConfigFlags(command);
   // Four of them are told; `hone train --help` explains the others.
   const told = ["--model", "--task", "--method", "--seed"];
   const own = ["--steps", "--out", "--samples", "--limit", "--games", "--no-control", "--config"];

@@ -35,8 +35,12 @@ test("what is drawn fits the method", () => {
     "Mean reward",
     "Loss, per token",
   ]);
-  const dpo = steps({ loss: 0.6, "rewards/accuracies": 0.7, "eval_rewards/accuracies": 0.6, "rewards/margins": -0.1 });
-  expect(titles(curvesSvg(dpo, []))).toEqual(["Better answer preferred, share of pairs", "Margin between the answers"]);
+  const dpo = steps({ loss: 0.6, "rewards/accuracies": 0.7, eval_preference_accuracy: 0.6, "rewards/margins": -0.1 });
+  expect(titles(curvesSvg(dpo, []))).toEqual([
+    "Better answer more likely, share of pairs",
+    "Pairs moved the right way, share",
+    "Margin between the answers",
+  ]);
   for (const rows of [rl, sft, dpo]) expect(curvesSvg(rows, [])).not.toMatch(/NaN|undefined|Infinity/);
 });
 

@@ -81,7 +81,7 @@ test.each<[string, Partial<AdviceEvidence>, string, AdviceVerdict, RegExp]>([
   ["hardly an error", withBaseline({ error_rate: 0.02, greedy_error_rate: 0 }), "reproducible", "no", /as it is/],
   ["errors by sampling only", withBaseline({ greedy_error_rate: 0.01 }), "reproducible", "no", /temperature/],
   ["errors that scatter", withBaseline({ same_error_rate: 0.2 }), "reproducible", "unclear", /scatter/],
-  ["no model", { baseline: undefined as never }, "reproducible", "unclear", /--model/],
+  ["no model", { baseline: undefined }, "reproducible", "unclear", /--model/],
   ["only a model judges", { judgedByModel: 1 }, "judged", "unclear", /another model/],
   ["only pairs", withCheck({ methods: ["dpo"], reward_parts: [] }), "judged", "yes", /Persons/],
   ["nothing judges", withCheck({ methods: [], reward_parts: [] }), "judged", "no", /reward new/],
@@ -90,7 +90,7 @@ test.each<[string, Partial<AdviceEvidence>, string, AdviceVerdict, RegExp]>([
   ["nothing held out", withCheck({ rows: { ...check.rows, "held-out": 0 } }), "recurs", "unclear", /hard to prove/],
   ["facts that nobody shows", { facts: { ...good.facts!, share: 0.8 } }, "behaviour", "no", /80 %.*retrieval/s],
   ["some unseen facts", { facts: { ...good.facts!, share: 0.3 } }, "behaviour", "unclear", /retrieval/],
-  ["no right answers", { facts: undefined as never }, "behaviour", "unclear", /careful person/],
+  ["no right answers", { facts: undefined }, "behaviour", "unclear", /careful person/],
 ])("%s", (_, change, name, verdict, says) => {
   const found = judge(change, name);
   expect(found.verdict).toBe(verdict);
@@ -117,7 +117,7 @@ test.each<[string, Partial<AdviceEvidence>, string | undefined, RegExp]>([
   ],
   ["only preferences", withCheck({ methods: ["dpo"] }), "dpo", /pairs/],
   ["right answers and pairs, no reward", withCheck({ methods: ["sft", "dpo"] }), "sft", /then DPO/],
-  ["a reward and no baseline", { ...withCheck({ methods: ["rl"] }), baseline: undefined as never }, "gspo", /--model/],
+  ["a reward and no baseline", { ...withCheck({ methods: ["rl"] }), baseline: undefined }, "gspo", /--model/],
   ["nothing", withCheck({ methods: [] }), undefined, /undefined/],
 ])("where to begin with %s", (_, change, name, why) => {
   const method = methodOf({ ...good, ...change });
@@ -191,7 +191,7 @@ function asking(pairs: [prompt: string, answer: string][]): Task {
     problem: ({ digit }: NumberRow) => String(digit),
     prompt: ({ digit }: NumberRow) => [{ role: "user", content: pairs[digit][0] }],
     solution: ({ digit }: NumberRow) => [{ role: "assistant", content: pairs[digit][1] }],
-  } as Task;
+  };
 }
 
 const facts = (task: Task) => unseenFacts(task, task.rows("train"));

@@ -1,4 +1,6 @@
 import { expect, test } from "vitest";
+import { EnvironmentError, type Task } from "../../../core/tasks/task.ts";
+import type { Policy } from "../../../core/evaluate/policy-types.ts";
 import { evaluationSchema } from "../../../core/contract/eval.ts";
 import { evaluateTask, pickRows, type EvaluateOptions } from "../../../core/evaluate/evaluate-task.ts";
 import { emptySquares, type Board } from "../../../core/tasks/tic-tac-toe/board.ts";
@@ -9,6 +11,9 @@ import { splitBoards } from "../../../core/tasks/tic-tac-toe/split.ts";
 import { canonicalSquare } from "../../../core/tasks/tic-tac-toe/symmetry.ts";
 import { ticTacToe } from "../../../core/tasks/tic-tac-toe/tic-tac-toe.ts";
 import { fakePolicy, type Choice } from "./fake-policy.ts";
+import { guessTask } from "./guess-task.ts";
+import { numberTask } from "./number-task.ts";
+import { textPolicy } from "./text-policy.ts";
 
 const options: EvaluateOptions = { model: "fake", seed: 1, splitSeed: 2026, games: false };
 const heldOut = splitBoards("held-out", 2026);
@@ -165,4 +170,99 @@ test("evaluation shows each row of the split once per sample, and no row of anot
   const player = fakePolicy((board) => optimalSquares(board)[0]);
   await evaluateTask(ticTacToe, player, { ...options, greedy: false, samples: 2 });
   expect(player.seen.toSorted()).toEqual([...heldOut, ...heldOut].sort());
+});
+
+/** Guesses 5, then as it is told; `thinking` tokens in every turn. */
+const guesser: Policy = {
+  answer: (items) =>
+    Promise.resolve(
+      items.map(({ messages }) => {
+        const square = messages.reduce(
+          (guess, { content }) => guess + (content === "higher" ? 1 : content === "lower" ? -1 : 0),
+          5,
+        );
+        return {
+          text: `call ${square}`,
+          parsed: {
+            content: "",
+            reasoning: "",
+            tool_calls: [{ name: "choose_square", arguments: { square } }],
+            problems: [],
+          },
+          stopReason: "eos" as const,
+          promptTokens: Int32Array.of(1),
+          tokens: Int32Array.of(square, 0),
+          logprobs: new Float32Array(2),
+          thinkingTokens: 1,
+        };
+      }),
+    ),
+};
+
+test("an episode of several turns is one answer: its turns, what it was told, and one score", async () => {
+  const { report, items } = await evaluateTask(guessTask() as Task, guesser, { ...options, greedy: false });
+  // Squares 3 to 7 are found in at most three turns: for 1, 0.75 twice and 0.5 twice; the other four earn −0.5.
+  expect(report.reward!.mean).toBeCloseTo((1 + 2 * 0.75 + 2 * 0.5 - 4 * 0.5) / 9, 12);
+  expect(report.rates.found!.mean).toBeCloseTo(5 / 9, 12);
+  expect(report.turns).toBeCloseTo((1 + 2 * 2 + 6 * 3) / 9, 12);
+  expect(report.response_length).toEqual({ mean: (2 * (1 + 4 + 18)) / 9, max: 6 });
+  expect(report.thinking_tokens).toBeCloseTo((1 + 4 + 18) / 9, 12);
+  const four = items.find(({ row_id }) => row_id === "g4")!;
+  expect(four).toMatchObject({ stop_reason: "terminal", reward: 0.75, invalid: null });
+  expect(four.turns.map(({ text, replies }) => [text, replies])).toEqual([
+    ["call 5", [{ role: "tool", text: "lower" }]],
+    ["call 4", []],
+  ]);
+  expect(items.find(({ row_id }) => row_id === "g9")).toMatchObject({ stop_reason: "max_turns", reward: -0.5 });
+  expect(report.symmetry_agreement).toBeNull();
+});
+
+test("episodes that the environment fails are told apart from those that the model fails", async () => {
+  const task = guessTask({
+    beforeStep: ({ secret }) => {
+      if (secret === 5) throw new EnvironmentError("the service is away");
+    },
+  });
+  const { report, items } = await evaluateTask(task as Task, guesser, { ...options, greedy: false });
+  expect(report.invalid).toBe(1);
+  expect(report.rates.found!.mean).toBeCloseTo(4 / 8, 12);
+  expect(items.find(({ row_id }) => row_id === "g5")).toMatchObject({ reward: null, invalid: "the service is away" });
+});
+
+test("every failure has a basic kind: its own, or the one that the score names", async () => {
+  const policy = textPolicy((prompt) => (prompt === "1" ? "1" : prompt === "2" ? "7" : "hm"));
+  const { report, items } = await evaluateTask(numberTask as Task, policy, { ...options, greedy: false });
+  expect(report.failures).toEqual({ no_digit: 2, wrong: 1 });
+  expect(report.faults).toEqual({ call: 0.5, rules: 0, state: 0, choice: 0.25 });
+  expect(items.map(({ fault }) => fault)).toEqual([null, "choice", "call", "call"]);
+  expect(report.labels.failures.no_digit).toEqual({ meaning: "no digit at all", group: "call" });
+  expect(report.row_name).toBe("row");
+  const legal = await evaluateTask(
+    ticTacToe,
+    fakePolicy((board) => emptySquares(board)[0]),
+    { ...options, greedy: false },
+  );
+  expect(legal.report.faults.choice).toBeCloseTo(1 - legal.report.rates.optimal!.mean, 12);
+});
+
+test("a task without a reward is answered all the same, and has no reward", async () => {
+  const task: Task = {
+    ...(numberTask as Task),
+    rewardParts: [],
+    start: () => {
+      throw new Error("there is nothing to score with");
+    },
+  };
+  const { report, items } = await evaluateTask(
+    task,
+    textPolicy(() => "four"),
+    { ...options, greedy: false },
+  );
+  expect(report).toMatchObject({
+    reward: null,
+    reward_given_allowed: null,
+    response_length: { mean: 4 },
+    most_chosen: null,
+  });
+  expect(items[0]).toMatchObject({ reward: null, failure: null, turns: [{ text: "four" }] });
 });
