@@ -6,6 +6,7 @@ import { Command, CommanderError } from "commander";
 import { addAdviseCommand } from "./advise-command.ts";
 import { addChatCommand } from "./chat-command.ts";
 import { normalizeFlags } from "./config-flags.ts";
+import { addDataCommand } from "./data-command.ts";
 import { addDemoCommand } from "./demo-command.ts";
 import { addEvalCommand } from "./eval-command.ts";
 import { addMachineCommands } from "./machine-commands.ts";
@@ -32,6 +33,8 @@ export function makeProgram(): Command {
   program.commandsGroup("The whole loop:");
   addDemoCommand(program);
   addAdviseCommand(program);
+  program.commandsGroup("Tasks and data:");
+  addDataCommand(program);
   program.commandsGroup("Train:");
   addTrainCommands(program);
   program.commandsGroup("Measure:");

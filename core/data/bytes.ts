@@ -30,7 +30,7 @@ export class Bytes {
 
   /** The bytes from `start` to before `end`. */
   read(start: number, end: number): Buffer {
-    using cursor = new Cursor(this);
+    using cursor = new Cursor(this, 0);
     return Buffer.from(cursor.slice(start, end));
   }
 
@@ -59,11 +59,15 @@ export class Bytes {
 export class Cursor {
   readonly #bytes: Bytes;
   readonly #file: number | undefined;
+  /** Least bytes of a read from the file. */
+  readonly #least: number;
   #window: Buffer;
   #from = 0;
 
-  constructor(bytes: Bytes) {
+  /** `least`: bytes that are read at a time, at least; 0 for a single look. */
+  constructor(bytes: Bytes, least = windowSize) {
     this.#bytes = bytes;
+    this.#least = least;
     bytes.requireUnchanged();
     this.#file = bytes.memory === undefined ? openSync(bytes.name, "r") : undefined;
     this.#window = bytes.memory ?? Buffer.alloc(0);
@@ -78,7 +82,7 @@ export class Cursor {
     const i = at - this.#from;
     if (i >= 0 && i < this.#window.length) return this.#window[i];
     if (at >= this.#bytes.size) return -1;
-    this.#load(at, windowSize);
+    this.#load(at, 1);
     return this.#window[at - this.#from];
   }
 
@@ -100,7 +104,7 @@ export class Cursor {
 
   #load(start: number, least: number): void {
     if (this.#file === undefined) return;
-    const length = Math.min(Math.max(least, windowSize), this.#bytes.size - start);
+    const length = Math.min(Math.max(least, this.#least), this.#bytes.size - start);
     const window = Buffer.allocUnsafe(length);
     let filled = 0;
     while (filled < length) {

@@ -85,7 +85,7 @@ export class IndexedSource implements RecordSource {
 
   async record(row: number): Promise<RawEntry> {
     requireRow(this, row);
-    using cursor = new Cursor(this.#bytes);
+    using cursor = new Cursor(this.#bytes, 0);
     return this.#entry(cursor, row);
   }
 

@@ -42,6 +42,7 @@ test("the README names every command", () => {
     [
       "bench",
       "chat",
+      "data",
       "demo",
       "devices",
       "eval",
@@ -57,12 +58,20 @@ test("the README names every command", () => {
   );
 });
 
+const dataRows = [
+  { prompt: "What is one plus one?", completion: "Two.", topic: "sums" },
+  { prompt: "What is two plus two?", completion: "Four.", topic: "sums" },
+  { prompt: "Name a large cat.", completion: "The tiger.", topic: "cats" },
+  { prompt: "Name a small cat.", completion: "The kitten.", topic: "small cats" },
+];
+
 test.each(commands.map((line, i) => [line, i] as const))("%s", { timeout: 120_000 }, async (line, i) => {
   const values: Record<string, string> = {
     MODEL: model,
     OUT: join(scratch, `out-${i}`),
     FILE: join(scratch, `file-${i}.json`),
     CONFIG: json("config.json", { model, task: "tic-tac-toe", max_steps: 1, prompts_per_step: 2, eval_size: 8 }),
+    DATA: json("data.json", dataRows),
     MESSAGES: json("messages.json", [{ role: "user", content: "Hi" }]),
     TOOLS: json("tools.json", [
       { type: "function", function: { name: "choose_square", parameters: { type: "object" } } },
