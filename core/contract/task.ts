@@ -1,7 +1,7 @@
 /** A task of one's own: the `task.json` of its folder, and what `hone task` prints with `--json`. */
 
 import { z } from "zod";
-import type { ToolDefinition } from "./chat.ts";
+import type { ChatMessage, ToolDefinition } from "./chat.ts";
 import { failureGroups, splits, type FailureGroup } from "./eval.ts";
 import type { RewardFile } from "./reward.ts";
 
@@ -31,6 +31,8 @@ const tool = z.looseObject({
     parameters: z.record(z.string(), z.unknown()).optional(),
   }),
 }) as unknown as z.ZodType<ToolDefinition>;
+
+const message = z.looseObject({ role: z.string() }) as unknown as z.ZodType<ChatMessage>;
 
 const groupNames = Object.keys(failureGroups) as [FailureGroup, ...FailureGroup[]];
 
@@ -179,9 +181,9 @@ export const taskShowOutputSchema = z.object({
     id: z.string(),
     split: z.enum(splits),
     problem: z.string(),
-    prompt: z.array(z.looseObject({ role: z.string() })),
-    tools: z.array(z.looseObject({ type: z.literal("function") })),
-    solution: z.array(z.looseObject({ role: z.string() })).nullable(),
+    prompt: z.array(message),
+    tools: z.array(tool),
+    solution: z.array(message).nullable(),
     drawing: z.string(),
   }),
 });

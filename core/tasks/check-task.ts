@@ -14,7 +14,7 @@ export interface CheckTaskOptions {
   promptTokens?: (messages: ChatMessage[], tools: ToolDefinition[]) => number;
   /** Tokens that the model can read, prompt and answers together. */
   contextLength?: number;
-  /** Rows on which answers are tried; the same ones every time. Default 100. */
+  /** Rows on which answers are tried; the same ones every time. Default 60. */
   tried?: number;
   signal?: AbortSignal;
 }
@@ -36,17 +36,18 @@ export async function checkTask(task: Task, options: CheckTaskOptions = {}): Pro
   const prompt_length = checkLengths(task, evenly(all, measuredRows), options, find);
   const tried =
     task.rewardParts.length > 0
-      ? await tryAnswers(task, evenly(all, options.tried ?? 100), options.signal, find)
+      ? await tryAnswers(task, evenly(all, options.tried ?? 60), options.signal, find)
       : undefined;
   if (tried !== undefined) checkRewards(task, tried, find);
   checkStability(task, rows, find);
+  const methods = methodsOf(task, find);
   const order = (finding: TaskFinding) => ["error", "warning", "note"].indexOf(finding.severity);
   return {
     task: task.name,
     ok: findings.every(({ severity }) => severity !== "error"),
     rows: { train: rows.train.length, validation: rows.validation.length, "held-out": rows["held-out"].length },
     problems: new Set(all.map((row) => task.problem(row))).size,
-    methods: methodsOf(task, find),
+    methods,
     reward_parts: task.rewardParts.map(({ name, weight, description }) => ({
       name,
       weight,

@@ -62,6 +62,7 @@ export interface DataTaskOptions {
   /** Columns whose values, together, say which rows pose one problem. Default: rows with the same prompt do. */
   group?: readonly string[];
   shares?: SplitShares;
+  /** Mixed with the seed that `rows` is asked for. */
   splitSeed?: Seed;
   /** What a user should know about the rows; read when all of them have been. */
   notes?: readonly string[];
@@ -75,7 +76,7 @@ export type Grade = (
   own?: { values: Record<string, number>; info?: Record<string, unknown> },
 ) => Promise<Score>;
 
-export const usualSplitSeed = 2026;
+const usualSplitSeed = 2026;
 
 /** A task with the rows at hand; what user-made tasks build on. */
 export interface DataTask extends Task<DataTaskRow> {
@@ -99,7 +100,7 @@ export async function dataTask(
   try {
     const table = await readTable(source, store, options);
     const { has, rows, problems } = table;
-    const parts = new Partition(table, options.shares ?? usualShares, options.splitSeed ?? usualSplitSeed);
+    const parts = new Partition(table, options.shares ?? usualShares, options.splitSeed);
     const read = (row: DataTaskRow) => store.get(row.index);
     const rewardParts = () => [...ownParts, ...(reward?.parts ?? [])];
     const grading = new Grading(rewardParts(), options.grading ?? {}, tools.length > 0 || has.tools);
@@ -283,12 +284,12 @@ async function readTable(
 class Partition {
   readonly #table: Table;
   readonly #shares: SplitShares;
-  readonly #usualSeed: Seed;
+  readonly #ownSeed: Seed | undefined;
   #dealt: { seed: Seed; parts: Record<Split, DataTaskRow[]> } | undefined;
 
-  constructor(table: Table, shares: SplitShares, usualSeed: Seed) {
+  constructor(table: Table, shares: SplitShares, ownSeed: Seed | undefined) {
     this.#table = table;
-    this.#usualSeed = usualSeed;
+    this.#ownSeed = ownSeed;
     const gives = (part: Split) => table.given.includes(part);
     this.#shares = {
       heldOut: gives("held-out") ? 0 : shares.heldOut,
@@ -296,7 +297,7 @@ class Partition {
     };
   }
 
-  rows(split: Split, seed: Seed = this.#usualSeed): DataTaskRow[] {
+  rows(split: Split, seed: Seed = usualSplitSeed): DataTaskRow[] {
     if (this.#dealt?.seed !== seed) this.#dealt = { seed, parts: this.#deal(seed) };
     return this.#dealt.parts[split];
   }
@@ -307,7 +308,7 @@ class Partition {
     const dealt = splitKeys(
       open.map(({ index }) => keys[index]),
       this.#shares,
-      seed,
+      this.#ownSeed === undefined ? seed : `${this.#ownSeed}/${seed}`,
     );
     const parts: Record<Split, DataTaskRow[]> = { train: [], validation: [], "held-out": [] };
     for (const row of rows) {

@@ -8,9 +8,9 @@ import { openReward } from "../rewards/open-reward.ts";
 import type { Reward } from "../rewards/reward.ts";
 import { dataRows, recordRows, type Origin } from "./data-rows.ts";
 import { dataTask, type DataTask, type SourceRow, type TaskData } from "./data-task.ts";
-import { fillMessages, fillText } from "./fill-template.ts";
+import { fillMessages, fillText, type MessageTemplate } from "./fill-template.ts";
 import { markedParts } from "./grading.ts";
-import { numberPart, ScriptEpisode, solveRow, type EnvironmentScript } from "./script-episode.ts";
+import { numberPart, ScriptEpisode, solveRows, type EnvironmentScript } from "./script-episode.ts";
 import { usualShares } from "./split-keys.ts";
 import { badTask, readTaskFile } from "./task-file.ts";
 import { TaskScript } from "./task-script.ts";
@@ -31,13 +31,7 @@ export async function folderTask(folder: string, { reward: other }: { reward?: s
     const reward = spec === undefined ? undefined : open(await openReward(spec, { folder }));
     requireParts(path, file, own, reward);
     const notes: string[] = [];
-    const rows = completed(
-      folder,
-      file,
-      environment,
-      own.map(({ name }) => name),
-      notes,
-    );
+    const rows = solved(filled(folder, file, notes), environment);
     const { split } = file;
     const task = await dataTask(rows, {
       name: file.name,
@@ -137,40 +131,60 @@ function requireParts(
   }
 }
 
-/** The rows with everything that templates and `solve` add. */
-async function* completed(
-  folder: string,
-  file: TaskFile,
-  environment: EnvironmentScript | undefined,
-  parts: readonly string[],
-  notes: string[],
-): AsyncGenerator<SourceRow> {
+/** The rows with everything that templates add. */
+async function* filled(folder: string, file: TaskFile, notes: string[]): AsyncGenerator<SourceRow> {
   const { prompt, solution, preference } = file;
-  const templates = [prompt, solution, preference].some((template) => template !== undefined);
-  const source =
-    prompt === undefined ? dataRows(originOf(folder, file), notes) : recordRows(originOf(folder, file), notes);
-  for await (const { data, part } of source) {
+  const origin = originOf(folder, file);
+  for await (const { data, part } of prompt === undefined ? dataRows(origin, notes) : recordRows(origin, notes)) {
     const { id, columns } = data;
-    const place = `row ${id}`;
+    const fill = (template: MessageTemplate, role: "user" | "assistant") =>
+      fillMessages(template, columns, `row ${id}`, role);
     const made: TaskData = {
       ...data,
-      ...(prompt !== undefined && { prompt: fillMessages(prompt, columns, place, "user") }),
-      ...(solution !== undefined && { solution: fillMessages(solution, columns, place, "assistant") }),
+      ...(prompt !== undefined && { prompt: fill(prompt, "user") }),
+      ...(solution !== undefined && { solution: fill(solution, "assistant") }),
       ...(preference !== undefined && {
         preference: {
-          chosen: fillMessages(preference.chosen, columns, place, "assistant"),
-          rejected: fillMessages(preference.rejected, columns, place, "assistant"),
+          chosen: fill(preference.chosen, "assistant"),
+          rejected: fill(preference.rejected, "assistant"),
         },
       }),
-      ...(environment?.has("solve") === true && {
-        solution: await solveRow(environment, parts, columns, 0, place),
-      }),
     };
-    if (templates) delete made.example;
+    if (solution !== undefined) delete made.example;
     yield { data: made, ...(part !== undefined && { part }) };
   }
 }
 
+/** Rows whose right answers are played together. */
+const solvedTogether = 50;
+
+/** The rows with the right answers that the environment's `solve` gives. */
+async function* solved(
+  rows: AsyncIterable<SourceRow>,
+  environment: EnvironmentScript | undefined,
+): AsyncGenerator<SourceRow> {
+  if (environment?.has("solve") !== true) {
+    yield* rows;
+    return;
+  }
+  const solve = async (batch: readonly SourceRow[]): Promise<SourceRow[]> => {
+    const solutions = await solveRows(
+      environment,
+      batch.map(({ data }) => data.columns),
+    );
+    return batch.map((row, i) => ({ ...row, data: { ...row.data, solution: solutions[i] } }));
+  };
+  let batch: SourceRow[] = [];
+  for await (const row of rows) {
+    batch.push(row);
+    if (batch.length < solvedTogether) continue;
+    yield* await solve(batch);
+    batch = [];
+  }
+  yield* await solve(batch);
+}
+
+/** Where the rows come from. */
 function originOf(folder: string, { data, rows, generator }: TaskFile): Origin {
   if (data !== undefined) return { path: requireFile(folder, "data", data) };
   if (rows !== undefined) return { name: join(folder, taskFileName), records: async () => rows };

@@ -4,7 +4,6 @@ import { existsSync, readdirSync, statSync } from "node:fs";
 import { basename, extname, isAbsolute, join, resolve, sep } from "node:path";
 import { HoneError } from "../contract/errors.ts";
 import { nearest } from "../contract/nearest.ts";
-import type { Seed } from "../contract/random.ts";
 import { findDataset, listDatasets } from "../data/dataset.ts";
 import type { Mapping } from "../data/forms.ts";
 import { openReward } from "../rewards/open-reward.ts";
@@ -24,7 +23,6 @@ export interface OpenTaskOptions {
   map?: Mapping;
   /** Columns of a data file whose equal values keep rows together in one part. */
   group?: readonly string[];
-  splitSeed?: Seed;
 }
 
 /**
@@ -32,7 +30,7 @@ export interface OpenTaskOptions {
  * `bad-reward-file`, `no-rows`, and what reading the data throws.
  */
 export async function openTask(reference: string, options: OpenTaskOptions = {}): Promise<Task> {
-  const { reward, map, group, splitSeed } = options;
+  const { reward, map, group } = options;
   const builtIn = tasks.find(({ name }) => name === reference);
   if (builtIn !== undefined) {
     refuseOptions(reference, options);
@@ -50,7 +48,6 @@ export async function openTask(reference: string, options: OpenTaskOptions = {})
       ...(reward != null && { reward }),
       ...(map !== undefined && { map }),
       ...(group !== undefined && { group }),
-      ...(splitSeed !== undefined && { splitSeed }),
     });
   }
   throw unknownTask(reference);
@@ -58,12 +55,7 @@ export async function openTask(reference: string, options: OpenTaskOptions = {})
 
 async function fileTask(
   path: string,
-  {
-    reward: spec,
-    map,
-    group,
-    splitSeed,
-  }: { reward?: string; map?: Mapping; group?: readonly string[]; splitSeed?: Seed },
+  { reward: spec, map, group }: { reward?: string; map?: Mapping; group?: readonly string[] },
 ): Promise<DataTask> {
   const notes: string[] = [];
   const reward = spec === undefined ? undefined : await openReward(spec);
@@ -79,7 +71,6 @@ async function fileTask(
     ...(reward !== undefined && { reward }),
     grading: { marked: markedParts(spec) },
     ...(group !== undefined && { group }),
-    ...(splitSeed !== undefined && { splitSeed }),
     notes,
   });
 }

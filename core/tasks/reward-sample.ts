@@ -48,7 +48,7 @@ export function rewardSample(source: SampleSource, turns: readonly PlayedTurn[],
 }
 
 /** An answer as a message of the conversation. */
-function assistantMessage({ parsed: { content, reasoning, tool_calls: calls } }: Action): ChatMessage {
+export function assistantMessage({ parsed: { content, reasoning, tool_calls: calls } }: Action): ChatMessage {
   return {
     role: "assistant",
     content,

@@ -5,7 +5,7 @@ import type { ChatMessage } from "../contract/chat.ts";
 import { HoneError } from "../contract/errors.ts";
 import type { Seed } from "../contract/random.ts";
 import type { Grade, TaskData } from "./data-task.ts";
-import type { PlayedTurn } from "./reward-sample.ts";
+import { assistantMessage, type PlayedTurn } from "./reward-sample.ts";
 import { EnvironmentError, type Action, type Episode, type Score, type Step, type StopReason } from "./task.ts";
 import type { TaskScript } from "./task-script.ts";
 
@@ -72,7 +72,7 @@ export class ScriptEpisode implements Episode {
     }
     const turn = this.#turns.length + 1;
     const answer = await this.#call("step", [this.#state, actionOf(action, turn)]);
-    const { state, messages, done, score } = this.#checked(stepSchema, answer, "step");
+    const { state, messages, done, score } = checked(this.#script, stepSchema, answer, "step");
     this.#state = state;
     this.#turns.push({ action, replies: messages });
     if (!done) return { messages, done };
@@ -83,7 +83,7 @@ export class ScriptEpisode implements Episode {
     await this.#start();
     if (!this.#script.has("end")) return this.#score(undefined, reason);
     const answer = await this.#call("end", [this.#state, reason]);
-    return this.#score(this.#checked(scoreSchema.optional(), answer ?? undefined, "end"), reason);
+    return this.#score(checked(this.#script, scoreSchema.optional(), answer ?? undefined, "end"), reason);
   }
 
   async #start(): Promise<void> {
@@ -104,27 +104,32 @@ export class ScriptEpisode implements Episode {
       typeof score === "number" ? { parts: { [numberPart]: score } } : (score ?? { parts: {} });
     const stray = Object.keys(parts).find((name) => !this.#parts.includes(name));
     if (stray !== undefined) {
-      throw this.#bad(`the score has a part ${JSON.stringify(stray)}`, `parts in task.json: ${this.#parts.join(", ")}`);
+      throw bad(
+        this.#script,
+        `the score has a part ${JSON.stringify(stray)}`,
+        `parts in task.json: ${this.#parts.join(", ")}`,
+      );
     }
     return this.#grade(this.#turns, reason, { values: parts, ...(failure !== undefined && { info: { failure } }) });
   }
-
-  #checked<T>(schema: z.ZodType<T>, answer: unknown, name: string): T {
-    const result = schema.safeParse(answer);
-    if (result.success) return result.data;
-    const [{ path, message }] = result.error.issues;
-    const field = path.length === 0 ? "" : `${path.map(String).join(".")}: `;
-    throw this.#bad(`${name} returned something else than it should: ${field}${message}`, returns[name]);
-  }
-
-  #bad(why: string, fix: string | undefined): HoneError {
-    return new HoneError("bad-task", `${this.#script.path}: ${why}`, fix === undefined ? {} : { fix });
-  }
 }
 
-const returns: Record<string, string> = {
+function checked<T>({ path }: EnvironmentScript, schema: z.ZodType<T>, answer: unknown, name: keyof typeof returns): T {
+  const result = schema.safeParse(answer);
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  const field = issue.path.length === 0 ? "" : `${issue.path.map(String).join(".")}: `;
+  throw bad({ path }, `${name} returned something else than it should: ${field}${issue.message}`, returns[name]);
+}
+
+function bad({ path }: Pick<EnvironmentScript, "path">, why: string, fix: string): HoneError {
+  return new HoneError("bad-task", `${path}: ${why}`, { fix });
+}
+
+const returns = {
   step: 'step returns {state, messages: [{"role": "tool", "content": …}], done, score?}, or {unavailable: "why"}',
   end: "end returns a number, or {parts: {name: number}, failure?}",
+  solve: "solve returns a list of answers: texts, or {tool_calls: [{name, arguments}], content?}",
 };
 
 const movesSchema = z
@@ -139,32 +144,46 @@ const movesSchema = z
   )
   .min(1);
 
-/** Plays the moves that the script's `solve` names, so that the right answer has real tool results in it. */
-export async function solveRow(
+/** Seed of the episodes in which right answers are played. */
+const solveSeed = 0;
+
+/** Plays what the script's `solve` names for each row, so that the right answers have real tool results in them. */
+export async function solveRows(
   script: EnvironmentScript,
-  parts: readonly string[],
-  columns: TaskData["columns"],
-  seed: Seed,
-  place: string,
-): Promise<ChatMessage[]> {
-  const moves = movesSchema.safeParse(await script.call("solve", [columns], seed));
-  if (!moves.success) {
-    throw new HoneError("bad-task", `${script.path}: solve, for ${place}, returned something else than it should`, {
-      fix: "solve returns a list of answers: texts, or {tool_calls: [{name, arguments}], content?}",
-    });
+  rows: readonly TaskData["columns"][],
+): Promise<ChatMessage[][]> {
+  const each = (name: EnvironmentFunction, calls: readonly unknown[][], turn = 0) =>
+    script.callEach(name, calls, `${solveSeed}/${turn}`);
+  const found = await each(
+    "solve",
+    rows.map((row) => [row]),
+  );
+  const moves = found.map((answer) => checked(script, movesSchema, answer, "solve"));
+  const starts = await each(
+    "start",
+    rows.map((row) => [row, solveSeed]),
+  );
+  let open = rows.map((_, i) => ({ i, state: starts[i] }));
+  const conversations = rows.map((): ChatMessage[] => []);
+  for (let turn = 1; open.length > 0; turn++) {
+    const actions = open.map(({ i }) => moveAction(moves[i][turn - 1]));
+    const answers = await each(
+      "step",
+      open.map(({ state }, k) => [state, actionOf(actions[k], turn)]),
+      turn - 1,
+    );
+    const going: typeof open = [];
+    for (const [k, { i }] of open.entries()) {
+      const { state, messages, done } = checked(script, stepSchema, answers[k], "step");
+      conversations[i].push(assistantMessage(actions[k]), ...messages);
+      if (!done && turn < moves[i].length) going.push({ i, state });
+    }
+    open = going;
   }
-  const messages: ChatMessage[] = [];
-  const data: TaskData = { id: place, columns, prompt: [] };
-  const nothing: Score = { reward: 0, parts: {}, info: { outcomes: {} } };
-  const episode = new ScriptEpisode(script, parts, data, seed, async () => nothing);
-  for (const move of moves.data) {
-    const { content, tool_calls } = typeof move === "string" ? { content: move, tool_calls: [] } : move;
-    const calls = tool_calls.map((call) => ({ type: "function" as const, function: call }));
-    messages.push({ role: "assistant", content, ...(calls.length > 0 && { tool_calls: calls }) });
-    const parsed = { content, reasoning: "", tool_calls, problems: [] };
-    const step = await episode.step({ text: content, parsed, stopReason: "eos" });
-    messages.push(...step.messages);
-    if (step.done) return messages;
-  }
-  return messages;
+  return conversations;
+}
+
+function moveAction(move: z.infer<typeof movesSchema>[number]): Action {
+  const { content, tool_calls } = typeof move === "string" ? { content: move, tool_calls: [] } : move;
+  return { text: content, stopReason: "eos", parsed: { content, reasoning: "", tool_calls, problems: [] } };
 }

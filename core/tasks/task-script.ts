@@ -33,7 +33,7 @@ export class TaskScript<Name extends string> {
     const names = [...required, ...optional];
     // Functions are called by name through one export; the user's own lines stay where they are.
     const table = names.map((name) => `${name}: typeof ${name} === "function" ? ${name} : undefined`).join(", ");
-    const caller = `export default ({ name, args }) => { const all = { ${table} }; return name === undefined ? Object.keys(all).filter((key) => all[key]) : all[name](...args); };`;
+    const caller = `export default ({ name, calls }) => { const all = { ${table} }; return name === undefined ? Object.keys(all).filter((key) => all[key]) : calls.map((args) => all[name](...args) ?? null); };`;
     const code = `${readCode(path)}\n;${caller}`;
     const sandbox = new Sandbox({ code, file: basename(path), seconds: callSeconds, memoryBytes });
     try {
@@ -54,8 +54,14 @@ export class TaskScript<Name extends string> {
   }
 
   /** Arguments and result cross as JSON. `Math.random` follows from the seed. Throws `bad-task` with file and line. */
-  call(name: Name, args: readonly unknown[], seed: Seed): Promise<unknown> {
-    return callIn(this.#sandbox, this.path, { name, args }, deriveSeed(seed, name));
+  async call(name: Name, args: readonly unknown[], seed: Seed): Promise<unknown> {
+    const [result] = await this.callEach(name, [args], seed);
+    return result;
+  }
+
+  /** Many calls in one world, which is much quicker: for work that is known beforehand. Nothing returned is null. */
+  async callEach(name: Name, calls: readonly (readonly unknown[])[], seed: Seed): Promise<unknown[]> {
+    return (await callIn(this.#sandbox, this.path, { name, calls }, deriveSeed(seed, name))) as unknown[];
   }
 
   close(): Promise<void> {
