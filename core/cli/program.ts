@@ -15,6 +15,7 @@ import { addRewardCommand } from "./reward-command.ts";
 import { addRunCommands } from "./run-commands.ts";
 import { addScoreCommand } from "./score-command.ts";
 import { addStarterCommand } from "./starter-command.ts";
+import { addTaskCommand } from "./task-command.ts";
 import { addTemplateCommand } from "./template-command.ts";
 import { exitCodes, isFromNpm } from "./terminal.ts";
 import { addTrainCommands } from "./train-command.ts";
@@ -34,6 +35,7 @@ export function makeProgram(): Command {
   addDemoCommand(program);
   addAdviseCommand(program);
   program.commandsGroup("Tasks and data:");
+  addTaskCommand(program);
   addDataCommand(program);
   program.commandsGroup("Train:");
   addTrainCommands(program);
