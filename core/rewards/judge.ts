@@ -46,6 +46,10 @@ export function openJudge(options: PartOptions<"judge">, { cacheFolder, env }: P
   const url = `${options.url.replace(/\/+$/, "").replace(/\/chat\/completions$/, "")}/chat/completions`;
   const key = keyOf(options, env);
   const find = numberFinder(options);
+  const grade = (text: string, sample: RewardSample): number | undefined => {
+    const number = find(text, sample);
+    return number === undefined || number < min || number > max ? undefined : number;
+  };
   const limiter = new Limiter(concurrency);
   const usage: RewardUsage = { calls: 0, cached: 0, prompt_tokens: 0, completion_tokens: 0 };
   /** Questions under way: equal answers of one group are judged once. */
@@ -78,7 +82,7 @@ export function openJudge(options: PartOptions<"judge">, { cacheFolder, env }: P
     return reply.choices[0].message.content;
   }
 
-  /** The judge's words, from the cache where they are known. An answer without a number is not kept. */
+  /** The judge's words, from the cache where they are known. An answer without a grade is not kept. */
   async function words(body: string, sample: RewardSample): Promise<string> {
     const hash = createHash("sha256").update(`${url}\n${body}`).digest("hex");
     const path = join(cacheFolder, hash.slice(0, 2), `${hash}.json`);
@@ -95,7 +99,7 @@ export function openJudge(options: PartOptions<"judge">, { cacheFolder, env }: P
     asked.set(hash, answer);
     try {
       const text = await answer;
-      if (options.cache && find(text, sample) !== undefined) {
+      if (options.cache && grade(text, sample) !== undefined) {
         mkdirSync(dirname(path), { recursive: true });
         writeFileAtomic(path, JSON.stringify({ text } satisfies z.infer<typeof cachedSchema>));
       }
@@ -111,9 +115,10 @@ export function openJudge(options: PartOptions<"judge">, { cacheFolder, env }: P
     if (options.system !== undefined) messages.unshift({ role: "system", content: options.system });
     const { temperature, max_tokens } = options;
     const text = await words(JSON.stringify({ model, messages, temperature, max_tokens }), sample);
-    const number = find(text, sample);
-    if (number === undefined || number < min || number > max) {
-      const what = number === undefined ? "has no number" : `says ${number}, which is not in ${min} … ${max}`;
+    const number = grade(text, sample);
+    if (number === undefined) {
+      const found = find(text, sample);
+      const what = found === undefined ? "has no number" : `says ${found}, which is not in ${min} … ${max}`;
       throw badSample(
         name,
         sample,

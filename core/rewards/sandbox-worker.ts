@@ -9,6 +9,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import variant from "@jitl/quickjs-wasmfile-release-sync";
 import {
   newQuickJSWASMModuleFromVariant,
+  newVariant,
   type QuickJSContext,
   type QuickJSHandle,
   type QuickJSSyncVariant,
@@ -102,8 +103,22 @@ class Fault extends Error {
 const options = workerData as SandboxOptions;
 // QuickJS asks this for local time.
 Date.prototype.getTimezoneOffset = () => 0;
+/** Node has it, the types of Node leave it out. */
+declare const WebAssembly: { Memory: new (pages: { initial: number; maximum: number }) => object };
+
+/** WebAssembly counts memory in pages; QuickJS itself needs the first of them. */
+const pageBytes = 64 * 1024;
+const ownPages = 256;
+
+// QuickJS's own limit does not count every text, so the memory itself ends where the limit does.
+const wasmMemory = new WebAssembly.Memory({
+  initial: ownPages,
+  maximum: ownPages + Math.ceil(options.memoryBytes / pageBytes),
+});
 // The package's types describe its CommonJS form.
-const quickJs = await newQuickJSWASMModuleFromVariant(variant as unknown as QuickJSSyncVariant);
+const quickJs = await newQuickJSWASMModuleFromVariant(
+  newVariant(variant as unknown as QuickJSSyncVariant, { wasmMemory }),
+);
 
 function run({ id, sample }: SandboxRequest): SandboxReply {
   const log: string[] = [];
@@ -180,8 +195,8 @@ function faultOf(dumped: unknown): SandboxFault {
   if (name === "InternalError" && message === "interrupted") return { kind: "late", message: thrown, ...place };
   if (name === "InternalError" && message === "out of memory") return { kind: "memory", message: thrown, ...place };
   if (name === "InternalError" && message === "stack overflow") return { kind: "stack", message: thrown, ...place };
-  // An error that could not even be made.
-  if (dumped === null) return { kind: "memory", message: "out of memory" };
+  // An error for which there was no room any more.
+  if (dumped === null || dumped === "") return { kind: "memory", message: "out of memory" };
   return { kind: "thrown", message: thrown, ...place };
 }
 

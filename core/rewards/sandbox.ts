@@ -37,7 +37,7 @@ export class Sandbox {
     worker.ref();
     let timer: NodeJS.Timeout | undefined;
     try {
-      return await new Promise<SandboxReply>((resolve) => {
+      const reply = await new Promise<SandboxReply>((resolve) => {
         const fault = (kind: "late" | "broken", message: string) => {
           this.#worker = undefined;
           void worker.terminate();
@@ -49,6 +49,9 @@ export class Sandbox {
         worker.once("exit", () => fault("broken", "the sandbox ended"));
         worker.postMessage(request);
       });
+      // Memory that WebAssembly has taken is given back only with the thread.
+      if (reply.fault?.kind === "memory") await this.close();
+      return reply;
     } finally {
       clearTimeout(timer);
       for (const event of ["message", "error", "exit"]) worker.removeAllListeners(event);

@@ -122,6 +122,7 @@ export const formatTags: OpenPartOf<"format_tags"> = ({ tags, opened, outside, p
     }
     rest += text.slice(position);
     const clean = outside || rest.trim() === "";
+    if (right === 0) return 0;
     if (partial) return (right + (outside ? 0 : Number(clean))) / (tags.length + (outside ? 0 : 1));
     return Number(right === tags.length && clean);
   },
