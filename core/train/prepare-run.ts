@@ -149,7 +149,7 @@ const needs: Record<
   pairs: {
     methods: ["dpo"],
     lacks: "no pairs of a better and a worse answer",
-    has: ({ preference }) => preference !== undefined,
+    has: (task) => task.preference !== undefined,
   },
 };
 

@@ -161,7 +161,7 @@ async function runToEnd(
   resumeFrom: TrainerState | undefined,
 ): Promise<TrainResult> {
   const { engine, listen, signal } = context;
-  const { config, task, model, files, chat } = prepared;
+  const { config, model, files, chat } = prepared;
   const unlock = lockFolder(folder.path);
   let reference: Awaited<ReturnType<typeof openReference>>;
   try {
