@@ -16,7 +16,7 @@ const common = {
   seed: 42,
   split_seed: 2026,
   max_steps: null,
-  num_train_epochs: null,
+  num_train_epochs: 1,
   batch_size: 8,
   prompts_per_step: 8,
   num_generations: 8,
@@ -84,7 +84,7 @@ const byMethod = {
   grpo: { epsilon: 0.2, epsilon_high: 0.28, loss_type: "token_mean" },
   ppo: { beta: 0.001 },
   sft: { num_train_epochs: 3, lr_scheduler_type: "cosine" },
-  dpo: { num_train_epochs: 1, beta: 0.1 },
+  dpo: { beta: 0.1 },
 } as const satisfies Record<Method, Partial<RunConfig>>;
 
 const byFinetuning = {
@@ -158,8 +158,7 @@ const presets: Preset[] = [
 ];
 
 /**
- * Every option's starting value for this method, kind of fine-tuning, model and task. `max_steps` and
- * `num_train_epochs` may both be left `null`: then the user has to say how long to train.
+ * Every option's starting value for this method, kind of fine-tuning, model and task.
  */
 export function defaultsFor(
   given: Pick<RunConfig, "model" | "task"> & RunConfigInput,
@@ -178,6 +177,8 @@ export function defaultsFor(
     ...byMethod[method],
     ...byFinetuning[finetuning_type],
     learning_rate: learningRates[method][finetuning_type],
+    // A preset's number of steps takes the place of epochs.
+    ...(preset.max_steps != null && { num_train_epochs: null }),
     ...preset,
     method,
     finetuning_type,

@@ -236,7 +236,9 @@ describe("refused, by name and with a way out", () => {
   test("no model, no task, no length", () => {
     expect(() => resolveConfig({ task: "tic-tac-toe" })).toThrow(/no model/);
     expect(() => resolveConfig({ model: "x" })).toThrow(/no task/);
-    expect(() => resolveConfig({ model: "x", task: "another" })).toThrow(/how long to train/);
+    const never = { model: "x", task: "another", max_steps: null, num_train_epochs: null };
+    expect(() => resolveConfig(never)).toThrow(/how long to train/);
+    expect(resolveConfig({ model: "x", task: "another" })).toMatchObject({ max_steps: null, num_train_epochs: 1 });
     expect(() => parseConfigInput([], "file.json")).toThrow(/file\.json must be a JSON object/);
   });
 });

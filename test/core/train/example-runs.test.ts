@@ -242,7 +242,9 @@ describe("refused before a model is opened", () => {
   ])("%s: %j with %j", async (_, row, extra, message, fix) => {
     const toy = toyRun();
     const task = dataFile(Array.from({ length: 20 }, (__, i) => ({ ...row, note: i })));
-    await expect(startTraining(toy.context, { ...base, batch_size: undefined, ...extra, task })).rejects.toMatchObject({
+    await expect(
+      startTraining(toy.context, { ...base, batch_size: undefined, max_steps: undefined, ...extra, task }),
+    ).rejects.toMatchObject({
       code: "method-needs",
       message: expect.stringMatching(message),
       fix: expect.stringMatching(fix),
