@@ -104,28 +104,31 @@ export async function evaluateTask(task: Task, policy: Policy, options: Evaluate
   return { report, items: [...sampled, ...greedyItems], solutions: [], preferences: [], games: records };
 }
 
-/** A board has no more mirror images than these. */
-const rowsAtOnce = 8;
-
 /**
- * About `count` rows of a split, always the same ones for a seed: problems in random order until there are enough, each
- * with its first 8 rows (so that mirror images stay together, and a large problem does not stand for all), then with its
- * next 8, and so on.
+ * About `count` rows of a split, always the same ones for a seed. Of a game whole problems in random order until there
+ * are enough, so that mirror images stay together; of other tasks `count` rows, of as many problems as possible, since
+ * intervals come from problems.
  */
 export function pickRows<Row extends TaskRow>(
-  task: Pick<Task<Row>, "problem">,
+  task: Pick<Task<Row>, "problem" | "game">,
   rows: readonly Row[],
   count: number,
   seed: Seed,
 ): Row[] {
-  const problems = [...Map.groupBy(rows, (row) => task.problem(row)).values()];
-  const shuffled = new Random(seed).split("pick rows").shuffle(problems);
-  const longest = Math.max(...problems.map((problem) => problem.length));
+  const random = new Random(seed).split("pick rows");
+  const problems = random.shuffle([...Map.groupBy(rows, (row) => task.problem(row)).values()]);
   const picked: Row[] = [];
-  for (let start = 0; start < longest; start += rowsAtOnce) {
-    for (const problem of shuffled) {
-      if (picked.length >= count) return picked;
-      picked.push(...problem.slice(start, start + rowsAtOnce));
+  if (task.game !== undefined) {
+    for (const group of problems) {
+      if (picked.length >= count) break;
+      picked.push(...group);
+    }
+    return picked;
+  }
+  const shuffled = problems.map((group) => random.shuffle(group));
+  for (let turn = 0; picked.length < Math.min(count, rows.length); turn++) {
+    for (const group of shuffled) {
+      if (turn < group.length && picked.length < count) picked.push(group[turn]);
     }
   }
   return picked;

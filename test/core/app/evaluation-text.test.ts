@@ -15,7 +15,6 @@ import {
 import { spread, transcript } from "../../../core/app/sample-answers.ts";
 import { evalOutputSchema, type EvalItem, type EvalReport } from "../../../core/contract/eval.ts";
 import { evaluateTask } from "../../../core/evaluate/evaluate-task.ts";
-import type { Task } from "../../../core/tasks/task.ts";
 import { ticTacToe } from "../../../core/tasks/tic-tac-toe/tic-tac-toe.ts";
 import { fakePolicy } from "../evaluate/fake-policy.ts";
 import { numberTask } from "../evaluate/number-task.ts";
@@ -23,7 +22,7 @@ import { textPolicy } from "../evaluate/text-policy.ts";
 
 const options = { model: "fake", seed: 1, splitSeed: 2026, greedy: false, games: false } as const;
 const numbers = async (say: (prompt: string) => string) =>
-  (await evaluateTask(numberTask as Task, textPolicy(say), options)).report;
+  (await evaluateTask(numberTask, textPolicy(say), options)).report;
 
 test("tables use the task's own words, and none of another task", async () => {
   const report = await numbers((prompt) => (prompt === "1" ? "1" : "hm"));

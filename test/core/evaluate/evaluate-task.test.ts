@@ -12,7 +12,7 @@ import { canonicalSquare } from "../../../core/tasks/tic-tac-toe/symmetry.ts";
 import { ticTacToe } from "../../../core/tasks/tic-tac-toe/tic-tac-toe.ts";
 import { fakePolicy, type Choice } from "./fake-policy.ts";
 import { guessTask } from "./guess-task.ts";
-import { numberTask } from "./number-task.ts";
+import { numberTask, type NumberRow } from "./number-task.ts";
 import { textPolicy } from "./text-policy.ts";
 
 const options: EvaluateOptions = { model: "fake", seed: 1, splitSeed: 2026, games: false };
@@ -166,6 +166,20 @@ test("picked rows of large problems are of many problems, and are all of them in
   expect(new Set(pickRows(task, rows, 1000, 1))).toEqual(new Set(rows));
 });
 
+test("rows of a task without mirror images are picked from as many problems as possible", () => {
+  const rows = Array.from({ length: 40 }, (_, i) => ({ id: `row-${i}`, digit: i }));
+  const task: Task<NumberRow> = { ...numberTask, problem: ({ digit }) => `group ${digit % 4}` };
+  const picked = pickRows(task, rows, 6, 1);
+  expect(picked).toHaveLength(6);
+  expect(new Set(picked.map((row) => row.id)).size).toBe(6);
+  expect(new Set(picked.map((row) => task.problem(row))).size).toBe(4);
+  expect(pickRows(task, rows, 6, 1)).toEqual(picked);
+  expect(pickRows(task, rows, 6, 2)).not.toEqual(picked);
+  expect(pickRows(task, rows, 100, 1)).toHaveLength(40);
+  const uneven = pickRows<NumberRow>({ ...task, problem: ({ digit }) => (digit === 0 ? "one" : "many") }, rows, 39, 1);
+  expect(new Set(uneven.map((row) => row.id)).size).toBe(39);
+});
+
 test("evaluation shows each row of the split once per sample, and no row of another split", async () => {
   const player = fakePolicy((board) => optimalSquares(board)[0]);
   await evaluateTask(ticTacToe, player, { ...options, greedy: false, samples: 2 });
@@ -200,7 +214,7 @@ const guesser: Policy = {
 };
 
 test("an episode of several turns is one answer: its turns, what it was told, and one score", async () => {
-  const { report, items } = await evaluateTask(guessTask() as Task, guesser, { ...options, greedy: false });
+  const { report, items } = await evaluateTask(guessTask(), guesser, { ...options, greedy: false });
   // Squares 3 to 7 are found in at most three turns: for 1, 0.75 twice and 0.5 twice; the other four earn −0.5.
   expect(report.reward!.mean).toBeCloseTo((1 + 2 * 0.75 + 2 * 0.5 - 4 * 0.5) / 9, 12);
   expect(report.rates.found!.mean).toBeCloseTo(5 / 9, 12);
@@ -223,7 +237,7 @@ test("episodes that the environment fails are told apart from those that the mod
       if (secret === 5) throw new EnvironmentError("the service is away");
     },
   });
-  const { report, items } = await evaluateTask(task as Task, guesser, { ...options, greedy: false });
+  const { report, items } = await evaluateTask(task, guesser, { ...options, greedy: false });
   expect(report.invalid).toBe(1);
   expect(report.rates.found!.mean).toBeCloseTo(4 / 8, 12);
   expect(items.find(({ row_id }) => row_id === "g5")).toMatchObject({ reward: null, invalid: "the service is away" });
@@ -231,7 +245,7 @@ test("episodes that the environment fails are told apart from those that the mod
 
 test("every failure has a basic kind: its own, or the one that the score names", async () => {
   const policy = textPolicy((prompt) => (prompt === "1" ? "1" : prompt === "2" ? "7" : "hm"));
-  const { report, items } = await evaluateTask(numberTask as Task, policy, { ...options, greedy: false });
+  const { report, items } = await evaluateTask(numberTask, policy, { ...options, greedy: false });
   expect(report.failures).toEqual({ no_digit: 2, wrong: 1 });
   expect(report.faults).toEqual({ call: 0.5, rules: 0, state: 0, choice: 0.25 });
   expect(items.map(({ fault }) => fault)).toEqual([null, "choice", "call", "call"]);
