@@ -57,6 +57,8 @@ test.each(commands.map((line, i) => [line, i] as const))("%s", { timeout: 120_00
     FILE: join(scratch, `file-${i}.json`),
     CONFIG: json("config.json", { model, task: "tic-tac-toe", max_steps: 1, prompts_per_step: 2, eval_size: 8 }),
     DATA: json("data.json", dataRows),
+    REWARD: json("reward.json", { parts: [{ type: "length", unit: "words", max: 20 }] }),
+    "REWARD.ts": join(scratch, `reward-${i}.ts`),
     MESSAGES: json("messages.json", [{ role: "user", content: "Hi" }]),
     TOOLS: json("tools.json", [
       { type: "function", function: { name: "choose_square", parameters: { type: "object" } } },

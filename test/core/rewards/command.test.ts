@@ -6,7 +6,6 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import type { RewardFile } from "../../../core/contract/reward.ts";
 import { failure, file, open, sample, scratch } from "./sample.ts";
 
 let count = 0;
@@ -28,7 +27,7 @@ function program(body: string): string {
 }
 
 const openProgram = (body: string, options: Record<string, unknown> = {}) =>
-  open({ parts: [{ type: "command", command: [process.execPath, program(body)], ...options }] } as RewardFile);
+  open({ parts: [{ type: "command", command: [process.execPath, program(body)], ...options }] });
 
 describe("a reward program", () => {
   test("a number, parts, a total, info", async () => {
@@ -153,7 +152,7 @@ const python = (() => {
   try {
     return execFileSync("python3", ["--version"], { encoding: "utf8" }).trim();
   } catch {
-    console.warn("SKIPPED: there is no python3, so the Python example is not tested");
+    process.stderr.write("skipped: the Python example (there is no python3 here)\n");
     return undefined;
   }
 })();

@@ -12,7 +12,7 @@ interface Asked {
   headers: IncomingMessage["headers"];
   body: string;
 }
-type Reply = string | { status: number; body: string; headers?: Record<string, string> } | "never";
+type Reply = string | { status: number; body: string; headers?: Record<string, string> } | undefined;
 
 /** A server on this machine, and what it was asked. */
 async function serve(answer: (asked: Asked, count: number) => Reply): Promise<{ url: string; asked: Asked[] }> {
@@ -24,7 +24,7 @@ async function serve(answer: (asked: Asked, count: number) => Reply): Promise<{ 
       const one = { path: request.url ?? "", headers: request.headers, body };
       asked.push(one);
       const reply = answer(one, asked.length);
-      if (reply === "never") return;
+      if (reply === undefined) return;
       const { status, body: text, headers = {} } = typeof reply === "string" ? { status: 200, body: reply } : reply;
       response.writeHead(status, headers).end(text);
     });
@@ -71,7 +71,7 @@ describe("http", () => {
     expect(await failure(gone.score(sample("x")))).toMatch(
       /^reward-unavailable: .*gets no answer from http:\/\/127.0.0.1:9/,
     );
-    const { url: slow } = await serve(() => "never");
+    const { url: slow } = await serve(() => undefined);
     const late = await open({ parts: [{ type: "http", url: slow, timeout_seconds: 0.2, retries: 0 }] });
     expect(await failure(late.score(sample("x")))).toMatch(/^bad-reward: .*no answer within 0.2 s/);
     const { url: away } = await serve(() => ({ status: 302, body: "", headers: { location: "http://example.com/" } }));
