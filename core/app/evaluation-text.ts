@@ -2,7 +2,7 @@
 
 import { failureGroups, type EvalItem, type EvalReport, type FailureGroup, type GameCell } from "../contract/eval.ts";
 import type { Interval, Measures } from "../contract/eval.ts";
-import { plural } from "../contract/units.ts";
+import { formatCount, plural } from "../contract/units.ts";
 
 /** `0.412 [0.380, 0.444]` */
 export function intervalText(interval: Interval | null): string {
@@ -183,8 +183,9 @@ export function gameRows(reports: readonly LabelledReport[]): string[][] {
 /** What was measured: one line. */
 export function evaluationHeading(report: EvalReport): string {
   const problems = report.problems === report.rows ? "" : ` of ${plural(report.problems, "problem")}`;
+  const skipped = report.skipped === 0 ? "" : ` (${formatCount(report.skipped)} more have prompts that are too long)`;
   return (
-    `${report.task}, ${report.split} part: ${plural(report.rows, report.row_name)}${problems}, ` +
+    `${report.task}, ${report.split} part: ${plural(report.rows, report.row_name)}${problems}${skipped}, ` +
     `${plural(report.samples, "answer")} each at temperature ${report.temperature}, at most ${report.max_completion_length} tokens`
   );
 }

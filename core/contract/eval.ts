@@ -114,6 +114,8 @@ export const evalReportSchema = z.object({
   split_seed: z.union([z.number(), z.string()]),
   seed: z.union([z.number(), z.string()]),
   rows: count,
+  /** Rows that were left out, since their prompt leaves the model no room for an answer. */
+  skipped: count,
   /** What a row is, for people: `board`. */
   row_name: z.string(),
   /** Different problems among the rows. */

@@ -4,7 +4,7 @@ import { messageText } from "../contract/chat.ts";
 import { HoneError } from "../contract/errors.ts";
 import type { EvalItem, Evaluation, EvalTurn, Split } from "../contract/eval.ts";
 import { deriveSeed, Random, type Seed } from "../contract/random.ts";
-import { oneTurnEpisode, type FailureKind, type Task, type TaskRow } from "../tasks/task.ts";
+import { oneTurnEpisode, toolsOf, type FailureKind, type Task, type TaskRow } from "../tasks/task.ts";
 import { runEpisodes, type EpisodeSettings, type Trajectory } from "./episodes.ts";
 import { playGames, tabulateGames } from "./games.ts";
 import { measure, symmetryAgreement } from "./measures.ts";
@@ -45,8 +45,10 @@ export type EvaluationStage = "sampled" | "greedy" | "games" | "scoring" | "cont
 export async function evaluateTask(task: Task, policy: Policy, options: EvaluateOptions): Promise<Evaluation> {
   const { seed, splitSeed, split = "held-out", samples = 1, temperature = 1, greedy = true } = options;
   const maxTokens = options.maxTokens ?? task.limits.tokens;
-  const rows = options.rows ?? task.rows(split, { seed: splitSeed });
-  if (rows.length === 0) throw new HoneError("no-rows", `task ${task.name} has no rows to evaluate`);
+  const all = options.rows ?? task.rows(split, { seed: splitSeed });
+  if (all.length === 0) throw new HoneError("no-rows", `task ${task.name} has no rows to evaluate`);
+  const rows = all.filter((row) => hasRoom(task, policy, row, options.episodes ?? {}));
+  if (rows.length === 0) throw noRoom(task, all.length);
   const settings = (t: number): EpisodeSettings => ({
     temperature: t,
     maxTokens,
@@ -84,6 +86,7 @@ export async function evaluateTask(task: Task, policy: Policy, options: Evaluate
     seed,
     rows: rows.length,
     row_name: task.rowName ?? "row",
+    skipped: all.length - rows.length,
     problems: new Set(rows.map((row) => task.problem(row))).size,
     samples,
     temperature,
@@ -132,6 +135,21 @@ export function pickRows<Row extends TaskRow>(
     }
   }
   return picked;
+}
+
+function hasRoom(task: Task, policy: Policy, row: TaskRow, limits: Pick<EpisodeSettings, "maxLength">): boolean {
+  if (policy.hasRoom === undefined) return true;
+  const { toolChoice } = task;
+  const choice = toolChoice === undefined ? {} : { toolChoice };
+  return policy.hasRoom({ messages: task.prompt(row), tools: toolsOf(task, row), ...choice }, limits);
+}
+
+function noRoom(task: Task, rows: number): HoneError {
+  return new HoneError(
+    "prompt-too-long",
+    `none of the ${rows} prompts of task ${task.name} leaves the model room for an answer`,
+    { fix: "shorten them, raise max_length, or use a model with a longer context" },
+  );
 }
 
 function hasProblemChoices(task: Task, items: readonly EvalItem[]): boolean {

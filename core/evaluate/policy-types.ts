@@ -41,6 +41,8 @@ export interface Answer extends Action {
 }
 
 export interface Policy {
+  /** Whether the prompt leaves room for an answer. A policy without it takes any. */
+  hasRoom?(item: Omit<PolicyItem, "seed">, settings: Pick<PolicySettings, "maxLength">): boolean;
   /** Answers in the order of the items. Throws `prompt-too-long` when a prompt leaves no room for an answer. */
   answer(items: PolicyItem[], settings: PolicySettings): Promise<Answer[]>;
   /**

@@ -9,8 +9,8 @@ import type { Answer, Policy, PolicyItem, PolicySettings } from "./policy-types.
 /** How an answer is read. */
 export interface ReadOptions {
   stopReason: EngineStopReason;
-  /** Several calls in one answer count. */
-  parallel: boolean;
+  /** Several calls in one answer count. Default false. */
+  parallel?: boolean;
 }
 
 /** What a policy needs of a model's text layer. */
@@ -50,6 +50,14 @@ export class EnginePolicy implements Policy {
     return this.#sample([item], n, settings)[0];
   }
 
+  hasRoom(item: Omit<PolicyItem, "seed">, settings: Pick<PolicySettings, "maxLength">): boolean {
+    return this.#promptOf(item).length < this.#longest(settings);
+  }
+
+  #promptOf({ promptTokens, messages, tools, toolChoice }: Omit<PolicyItem, "seed">): Int32Array {
+    return promptTokens ?? this.chat.renderPrompt(messages, tools, toolChoice);
+  }
+
   /** What the engine is asked for: `n` samples of each prompt, which share its prefill. Throws `prompt-too-long`. */
   requests(items: readonly PolicyItem[], n: number, settings: PolicySettings): SampleRequest[] {
     return items.map((item) => this.#request(item, n, settings));
@@ -76,7 +84,7 @@ export class EnginePolicy implements Policy {
   }
 
   #request(item: PolicyItem, n: number, settings: PolicySettings): SampleRequest {
-    const prompt = item.promptTokens ?? this.chat.renderPrompt(item.messages, item.tools, item.toolChoice);
+    const prompt = this.#promptOf(item);
     const longest = this.#longest(settings);
     if (prompt.length >= longest) {
       throw new HoneError(
@@ -98,7 +106,7 @@ export class EnginePolicy implements Policy {
     };
   }
 
-  #longest({ maxLength = Infinity }: PolicySettings): number {
+  #longest({ maxLength = Infinity }: Pick<PolicySettings, "maxLength">): number {
     return Math.min(maxLength, this.#contextLength);
   }
 

@@ -280,3 +280,17 @@ test("a task without a reward is answered all the same, and has no reward", asyn
   });
   expect(items[0]).toMatchObject({ reward: null, failure: null, turns: [{ text: "four" }] });
 });
+
+test("rows whose prompt leaves no room are counted and left out; when none is left that is an error", async () => {
+  const short = (most: number): Policy => ({
+    ...textPolicy((prompt) => prompt),
+    hasRoom: ({ messages }, { maxLength = 99 }) => Number(messages[0].content) <= Math.min(most, maxLength),
+  });
+  const settings = { ...options, greedy: false };
+  const { report, items } = await evaluateTask(numberTask, short(3), settings);
+  expect(report).toMatchObject({ rows: 3, skipped: 1 });
+  expect(items.map(({ row_id }) => row_id)).toEqual(["row-1", "row-2", "row-3"]);
+  const limited = await evaluateTask(numberTask, short(9), { ...settings, episodes: { maxLength: 2 } });
+  expect(limited.report.skipped).toBe(2);
+  await expect(evaluateTask(numberTask, short(0), settings)).rejects.toMatchObject({ code: "prompt-too-long" });
+});

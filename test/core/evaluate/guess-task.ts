@@ -35,7 +35,7 @@ export function guessTask(options: GuessOptions = {}): Task<GuessRow> {
     description: "Find the hidden square.",
     tools: [chooseSquareTool],
     rewardParts: [{ name: "found", weight: 1, description: "1, less 0.25 for every turn after the first" }],
-    failures: { no_call: { meaning: "no valid call", group: "format" } },
+    failures: { no_call: { meaning: "no valid call", group: "call" } },
     outcomes: { found: "found" },
     limits: { turns, tokens: 8, seconds },
     rows: () => guessRows,
