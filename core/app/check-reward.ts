@@ -68,7 +68,7 @@ function madeSample(given: unknown): RewardSample {
   const completion = known.completion ?? known.answer ?? "";
   const answer = known.answer ?? completion;
   const prompt = known.prompt ?? [{ role: "user", content: question }];
-  const ids = known.completion_ids ?? Array.from(completion.matchAll(/\S+/g), (_, i) => i);
+  const ids = known.completion_ids ?? Array.from(String(completion).matchAll(/\S+/g), (_, i) => i);
   const sample = {
     prompt,
     completion,

@@ -229,6 +229,8 @@ class RunningEpisode {
       return result;
     } catch (error) {
       if (error instanceof EnvironmentError || errorKind(error) === "cancelled") throw error;
+      // Nothing can be scored any more: that is no fault of this answer, so it is not dropped.
+      if (error instanceof HoneError && error.code === "reward-unavailable") throw error;
       throw this.#failure(error instanceof Error ? error.message : String(error), error);
     }
   }

@@ -265,6 +265,11 @@ describe("failures", () => {
     expect(all.filter(({ valid }) => !valid).map(({ row }) => row.id)).toEqual(["g2", "g2"]);
   });
 
+  test("a reward that is away is no fault of an answer: it ends everything, also where answers are dropped", async () => {
+    const away = new HoneError("reward-unavailable", "the judge is away");
+    await expect(play(failing(away), { invalidRewards: "drop" })).rejects.toBe(away);
+  });
+
   test("a task that fails to start or has no prompt is named as well", async () => {
     const broken = (part: Partial<Task>) =>
       runEpisodes(policy().policy, { ...guessTask(), ...part }, jobsOf(1), settings);
