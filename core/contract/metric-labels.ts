@@ -20,7 +20,7 @@ const labels: readonly MetricLabel[] = [
   { name: "rewards/margins", label: "margin", format: digits(3) },
   { name: "logps/chosen", label: "log-prob of the better", format: digits(1) },
   { name: "logps/rejected", label: "log-prob of the worse", format: digits(1) },
-  { name: "completions/mean_length", label: "answer length", format: digits(1) },
+  { name: "completions/mean_length", label: "length", format: digits(1) },
   { name: "outcomes/legal", label: "legal moves", format: percent },
   { name: "entropy", label: "entropy", format: digits(3) },
   { name: "value_loss", label: "critic loss", format: digits(3) },

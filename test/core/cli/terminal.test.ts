@@ -169,7 +169,7 @@ describe("progress of a run", () => {
     const lines = out.trimEnd().split("\n");
     expect(lines.length).toBeLessThan(50);
     expect(lines[0]).toBe(
-      "step 1/400  reward 0.003  length 20.0  legal 50 %  entropy 1.000  5,000 tok/s  6 min 39 s left",
+      "step 1/400  reward 0.003  length 20.0  legal moves 50 %  entropy 1.000  5,000 tok/s  6 min 39 s left",
     );
     expect(lines.at(-2)).toBe("! step 400: nothing learnt");
     expect(lines.at(-1)).toBe("  → look");
@@ -186,6 +186,41 @@ describe("progress of a run", () => {
     const moves = [...out.matchAll(/\u001b\[(\d+)A/g)].map(([, lines]) => Number(lines));
     expect(moves).toHaveLength(99);
     expect(new Set(moves).size).toBe(1);
+  });
+
+  test("SFT and DPO show their own quantities, and their own evaluations", () => {
+    const run = (method: "sft" | "dpo", metric: string, rows: Record<string, number>[]) => {
+      out = "";
+      const progress = new TrainProgress(false);
+      const better = metric === "eval_loss" ? "lower" : "higher";
+      progress.listen({ type: "begin", method, totalSteps: 1, best: { metric, better } });
+      rows.forEach((metrics, step) => progress.listen({ type: "evaluation", step, metrics, best: step > 0 }));
+      const row = {
+        step: 1,
+        time: 1,
+        loss: 0.5,
+        mean_token_accuracy: 0.75,
+        "rewards/margins": 0.25,
+        tokens_per_second: 1,
+      };
+      progress.listen({ type: "step", totalSteps: 1, secondsLeft: undefined, row });
+      return out;
+    };
+    expect(run("sft", "eval_loss", [{ eval_loss: 2 }, { eval_loss: 1.5 }, { eval_loss: 1.75 }])).toBe(
+      [
+        "validation loss 2.000 at step 0",
+        "validation loss 1.500 at step 1, the best so far",
+        "validation loss 1.750 at step 2",
+        "step 1/1  loss 0.500  next token right 75 %  1 tok/s\n",
+      ].join("\n"),
+    );
+    const metric = "eval_rewards/accuracies";
+    expect(run("dpo", metric, [{ [metric]: 0.5, eval_reward: 0.25 }])).toBe(
+      [
+        "validation pairs moved right 50 %, validation reward 0.250 at step 0",
+        "step 1/1  loss 0.500  margin 0.250  1 tok/s\n",
+      ].join("\n"),
+    );
   });
 
   test("a task without a legal rate has no line for it", () => {

@@ -8,6 +8,7 @@ import type { RunConfigInput } from "../../../core/contract/config.ts";
 import { readJsonLines } from "../../../core/files/jsonl.ts";
 import { mean } from "../../../core/train/losses/numbers.ts";
 import { checkpointFolder, listCheckpoints, readTrainerState } from "../../../core/train/checkpoints.ts";
+import { RunFolder } from "../../../core/train/run-folder.ts";
 import { resumeTraining, startTraining } from "../../../core/train/run.ts";
 import { comparableMetrics, toyModelFolder, toyRun, type ToyRun } from "./toy-run.ts";
 
@@ -160,6 +161,28 @@ describe("DPO", () => {
       const answers = batch.segments.filter(({ parent }) => parent !== undefined);
       expect(answers.length % 2).toBe(0);
     }
+  });
+
+  test("the order within a batch changes nothing (B3)", async () => {
+    const task = dataFile(
+      Array.from({ length: 12 }, (_, i) => {
+        const call = (square: number) => [
+          { role: "assistant", tool_calls: [{ function: { name: "c", arguments: { square } } }] },
+        ];
+        return { prompt: `\n\n${1 + (i % 9)}`, chosen: call(1 + (i % 9)), rejected: call(1 + ((i * 5 + 3) % 9)), i };
+      }),
+    );
+    const losses = async (seed: number, micro_batch_tokens: number) => {
+      const { output } = await run({ method: "dpo", task, seed, batch_size: 200, micro_batch_tokens, max_steps: 3 });
+      // Every pair stands in the batch equally often.
+      expect(200 % new RunFolder(output).readConfig().record.data.train).toBe(0);
+      return comparableMetrics(output)
+        .slice(1)
+        .map(({ loss }) => loss);
+    };
+    const [one, other] = [await losses(1, 4096), await losses(2, 5)];
+    one.forEach((loss, i) => expect(other[i]).toBeCloseTo(loss, 6));
+    expect(one[2]).toBeLessThan(one[0]);
   });
 
   test("full: the reference is scored once, kept, and never from weights that have moved", async () => {

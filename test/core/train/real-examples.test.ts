@@ -1,6 +1,6 @@
 /** SFT and DPO on the native engine, with a model of a few thousand weights. */
 
-import { mkdtempSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -155,6 +155,16 @@ test.each(kinds)("one pass or many small ones, the same step: %j (B1, B2, B3)", 
     expect(parts[step].loss).toBeCloseTo(whole[step].loss, 5);
     expect(parts[step].grad_norm / whole[step].grad_norm).toBeCloseTo(1, 4);
   }
+});
+
+test("DPO goes on from an adapter that SFT made: the reference is that adapter, as it was then", async () => {
+  const lora = { finetuning_type: "lora", learning_rate: 1e-2, max_steps: 3 } as const;
+  const first = await train({ ...lora, ...rowsFor({ method: "sft" }), method: "sft" });
+  const second = await train({ ...lora, ...rowsFor({ method: "dpo" }), method: "dpo", model: `${first}:last` });
+  const [, one, , last] = comparableMetrics(second);
+  expect(one.loss).toBeCloseTo(Math.LN2, 5);
+  expect(last.loss).toBeLessThan(one.loss);
+  expect(existsSync(join(second, "reference.jsonl"))).toBe(true);
 });
 
 test("what is trained ends with the end of the turn, and is what the model would have to write (A9, C9)", async () => {
