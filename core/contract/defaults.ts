@@ -155,6 +155,7 @@ const presets: Preset[] = [
       entropy_coef: 0.002,
     },
   },
+  { task: "tic-tac-toe", model: "starter", methods: ["ppo"], values: { critic_learning_rate: 1e-3 } },
 ];
 
 /**

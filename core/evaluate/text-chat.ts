@@ -47,7 +47,7 @@ export class TextChat implements Chat {
     promptTokens: Int32Array,
     tokens: Int32Array,
     tools: readonly ToolDefinition[],
-    { stopReason, parallel }: ReadOptions,
+    { stopReason, parallel = false }: ReadOptions,
   ) {
     const text = this.text.answerText(tokens);
     const thinkingOpen = this.decode(promptTokens.slice(-thinkTail)).trimEnd().endsWith(thinkOpen);

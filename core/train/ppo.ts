@@ -22,8 +22,11 @@ import { rolloutMetrics } from "./rollout-metrics.ts";
 import { RolloutSampler, type Judged, type RolloutGroup, type RolloutRow } from "./rollouts.ts";
 import { policyRows, scoreAgain, updatePolicy, type Objective } from "./update.ts";
 
-/** Whether the critic's gradients reach the weights below its head. */
-const criticGradients = "shared";
+/**
+ * The critic's gradients reach its head only. With `shared`, where they reach the weights below it too, the starter learnt
+ * tic-tac-toe no better (0.875 against 0.881 after 400 steps), at a higher cost, and the policy's weights serve two masters.
+ */
+const criticGradients = "detached";
 
 export function ppoMethod({ config, policy, reference, task, rows }: RlRun): Method {
   const { model, chat } = policy;
@@ -35,14 +38,18 @@ export function ppoMethod({ config, policy, reference, task, rows }: RlRun): Met
 
     async step({ step, state, clock, scheduleSteps, listen, recorder, signal, touching }) {
       listen({ type: "phase", phase: "sampling", step });
-      const batch = await sampler.draw(step, state.data_cursor, signal);
+      const batch = await sampler.draw(step, {
+        cursor: state.data_cursor,
+        note: (message) => listen({ type: "note", message }),
+        signal,
+      });
       const { groups } = batch;
       clock.lap("rollout");
 
       listen({ type: "phase", phase: "updating", step });
       if (!model.info().valueHead) await model.attachValueHead();
       const scored = await scoreAgain(model, reference, config, groups, {
-        values: "detached",
+        values: criticGradients,
         onScored: keepValues,
       });
       const critic = setAdvantages(groups, config);
@@ -162,9 +169,8 @@ function variance(values: readonly number[]): number {
 
 function ppoObjective(config: ReadyConfig, trainsPolicy: boolean): Objective {
   const critic = { value_clip: config.cliprange_value, value_coef: config.vf_coef };
-  const values = trainsPolicy ? criticGradients : "detached";
   return {
-    values,
+    values: criticGradients,
     trainsPolicy,
     criticRate: config.critic_learning_rate / config.learning_rate,
     loss(micro, result, normalisers) {

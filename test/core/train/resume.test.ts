@@ -18,29 +18,35 @@ async function unbroken(extra: object = {}) {
 }
 
 describe("resume (D2)", () => {
-  test.each([{}, { finetuning_type: "lora" }, { beta: 0.01 }, { lr_scheduler_type: "cosine" }] as const)(
-    "stopped while sampling, the run goes on as if it had not been: %j",
-    async (extra) => {
-      const whole = await unbroken(extra);
-      const toy = toyRun((event, { abort }) => {
-        if (event.type === "phase" && event.phase === "sampling" && event.step === 6) abort.abort();
-      });
-      const stopped = await startTraining(toy.context, { ...config, output_dir: toy.output, ...extra });
-      expect(stopped).toMatchObject({ finished: false, state: { step: 5 } });
-      expect(await listCheckpoints(toy.output)).toContain(5);
-      const again = toyRun();
-      const { finished } = await resumeTraining(again.context, toy.output);
-      expect(finished).toBe(true);
-      expect(comparableMetrics(toy.output)).toEqual(comparableMetrics(whole));
-      expect(readFileSync(join(checkpointFolder(toy.output, 10), "optimizer.safetensors"), "utf8")).toBe(
-        readFileSync(join(checkpointFolder(whole, 10), "optimizer.safetensors"), "utf8"),
-      );
-      const seams = readJsonLines(join(toy.output, "metrics.jsonl")).rows.filter(
-        (row) => (row as { event?: string }).event === "resume",
-      );
-      expect(seams).toEqual([expect.objectContaining({ step: 5, dropped_steps: [] })]);
-    },
-  );
+  test.each([
+    {},
+    { finetuning_type: "lora" },
+    { beta: 0.01 },
+    { lr_scheduler_type: "cosine" },
+    { dynamic_sampling: true },
+    // Stopped with the critic warmed up, and before that.
+    { method: "ppo", critic_warmup_steps: 3, critic_learning_rate: 0.05 },
+    { method: "ppo", critic_warmup_steps: 8, critic_learning_rate: 0.05, finetuning_type: "lora" },
+  ] as const)("stopped while sampling, the run goes on as if it had not been: %j", async (extra) => {
+    const whole = await unbroken(extra);
+    const toy = toyRun((event, { abort }) => {
+      if (event.type === "phase" && event.phase === "sampling" && event.step === 6) abort.abort();
+    });
+    const stopped = await startTraining(toy.context, { ...config, output_dir: toy.output, ...extra });
+    expect(stopped).toMatchObject({ finished: false, state: { step: 5 } });
+    expect(await listCheckpoints(toy.output)).toContain(5);
+    const again = toyRun();
+    const { finished } = await resumeTraining(again.context, toy.output);
+    expect(finished).toBe(true);
+    expect(comparableMetrics(toy.output)).toEqual(comparableMetrics(whole));
+    expect(readFileSync(join(checkpointFolder(toy.output, 10), "optimizer.safetensors"), "utf8")).toBe(
+      readFileSync(join(checkpointFolder(whole, 10), "optimizer.safetensors"), "utf8"),
+    );
+    const seams = readJsonLines(join(toy.output, "metrics.jsonl")).rows.filter(
+      (row) => (row as { event?: string }).event === "resume",
+    );
+    expect(seams).toEqual([expect.objectContaining({ step: 5, dropped_steps: [] })]);
+  });
 
   test("stopped during an evaluation, the evaluation is done on resume and no step is lost", async () => {
     const whole = await unbroken();
