@@ -4,9 +4,11 @@ import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline/promises";
 import type { Command } from "commander";
 import { answerChat, type ChatAnswer, type ChatTurn } from "../app/chat-turn.ts";
+import { keepAnswers } from "../app/keep-answer.ts";
 import { Session, type OpenPolicy } from "../app/session.ts";
 import { errorKind } from "../contract/errors.ts";
 import type { ChatMessage } from "../contract/chat.ts";
+import { plural } from "../contract/units.ts";
 import {
   addChatFlags,
   addModelFlags,
@@ -35,6 +37,7 @@ export function addChatCommand(program: Command): void {
     .option("--system <text>", "system prompt")
     .option("--prompt <text>", "answer this once and end")
     .option("--tools <file>", "JSON list of tools that the model may call; calls are shown, not carried out")
+    .option("--keep <dataset>", "where answers are kept as rows for SFT: with /keep, or the one answer to --prompt")
     .optionsGroup("Sampling:")
     .option("--temperature <number>", "0 is greedy", realNumber(), 0.7)
     .option("--top-p <number>", "nucleus sampling, 1 is off", realNumber(1e-6, 1))
@@ -55,7 +58,8 @@ export function addChatCommand(program: Command): void {
     const session = await Session.open();
     const policy = await session.openPolicy(flags["model"] as string, choices);
     try {
-      if (once === undefined) return await converse(cli, policy, system, settings);
+      const keep = flags["keep"] as string | undefined;
+      if (once === undefined) return await converse(cli, policy, system, settings, keep);
       const messages = [...system, { role: "user", content: once }];
       const streamed = !cli.json;
       const answer = await answerChat(policy, {
@@ -66,6 +70,7 @@ export function addChatCommand(program: Command): void {
       });
       if (streamed) print("");
       else printJson(toOutput(answer));
+      if (keep !== undefined) await keepAnswer(keep, messages, answer, settings);
       return exitCodes.ok;
     } finally {
       await policy.close();
@@ -102,10 +107,28 @@ function toOutput({ parsed, finishReason, promptTokens, completionTokens }: Chat
   };
 }
 
+async function keepAnswer(
+  dataset: string,
+  prompt: readonly ChatMessage[],
+  { parsed }: ChatAnswer,
+  { tools = [] }: Settings,
+): Promise<void> {
+  const { name, size } = await keepAnswers(dataset, [{ prompt, answer: parsed, tools }], "chat");
+  say(`kept: the dataset ${name} has ${plural(size, "row")}`);
+}
+
 /** Turn by turn until the user leaves. Ctrl-C ends a running answer, and the conversation while waiting for input. */
-async function converse(cli: Cli, policy: OpenPolicy, system: ChatMessage[], settings: Settings): Promise<number> {
-  say(paint("dim", `${policy.files.name}. /clear begins anew, /exit or Ctrl-D leaves.`, process.stderr));
+async function converse(
+  cli: Cli,
+  policy: OpenPolicy,
+  system: ChatMessage[],
+  settings: Settings,
+  keep: string | undefined,
+): Promise<number> {
+  const keeping = keep === undefined ? "" : `/keep adds the last answer to the dataset ${keep}, `;
+  say(paint("dim", `${policy.files.name}. ${keeping}/clear begins anew, /exit or Ctrl-D leaves.`, process.stderr));
   let messages = [...system];
+  let last: ChatAnswer | undefined;
   const reader = createInterface({ input: process.stdin, output: process.stderr });
   let running: AbortController | undefined;
   reader.on("SIGINT", () => {
@@ -120,8 +143,17 @@ async function converse(cli: Cli, policy: OpenPolicy, system: ChatMessage[], set
     for (;;) {
       const line = await Promise.race([reader.question(paint("bold", "you: ", process.stderr)), left]);
       if (line === undefined || line.trim() === "/exit") return exitCodes.ok;
-      if (line.trim() === "/clear") messages = [...system];
-      if (line.trim() === "" || line.trim() === "/clear") continue;
+      const command = line.trim();
+      if (command === "/clear") [messages, last] = [[...system], undefined];
+      if (command === "/keep") {
+        if (keep === undefined) say("name the dataset when you begin: `hone chat --keep NAME`");
+        else if (last === undefined) say("there is no answer to keep yet");
+        else
+          await keepAnswer(keep, messages.slice(0, -1), last, settings).catch((error: unknown) =>
+            reportError(error, cli),
+          );
+      }
+      if (["", "/clear", "/keep"].includes(command)) continue;
       messages.push({ role: "user", content: line });
       running = new AbortController();
       try {
@@ -132,6 +164,7 @@ async function converse(cli: Cli, policy: OpenPolicy, system: ChatMessage[], set
           onText: (text) => process.stdout.write(text),
         });
         messages.push({ role: "assistant", content: answer.text });
+        last = answer;
         if (answer.finishReason === "length") say(paint("dim", " [cut by the token limit]", process.stderr));
       } catch (error) {
         const kind = errorKind(error);

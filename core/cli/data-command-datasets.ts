@@ -11,9 +11,9 @@ import { formatCount, plural } from "../contract/units.ts";
 import {
   createDataset,
   datasetsFolder,
-  findDataset,
   listDatasets,
   openDataset,
+  openOrCreateDataset,
   requireDataset,
   type Dataset,
 } from "../data/dataset.ts";
@@ -69,7 +69,7 @@ function addImport(data: Command): void {
       fill: async ({ row, setAside }) => {
         for await (const { raw, entry } of opened.pairs()) {
           cli.signal.throwIfAborted();
-          if (!isSetAside(entry) && !("reason" in raw)) row(opened.renamed(raw.record));
+          if (!isSetAside(entry) && !("reason" in raw)) row(opened.settled(raw, entry));
           else if (isSetAside(entry))
             setAside({ ...entry.place, reason: entry.reason, ...("record" in raw && { record: raw.record }) });
         }
@@ -233,12 +233,6 @@ function tell(cli: Cli, dataset: Dataset, entry: HistoryEntry): void {
   else print(`${note}: ${dataset.name} has ${plural(dataset.size, "row")} (point ${dataset.point})`);
 }
 
-/** The dataset of a name; a new, empty one where there is none yet. */
-async function openOrMake(name: string, source: string): Promise<Dataset> {
-  const path = findDataset(name);
-  return path === undefined ? createDataset({ name, source, sourceSha256: "" }) : openDataset(path);
-}
-
 function addRate(data: Command): void {
   const rate = datasetCommand(
     data,
@@ -255,7 +249,7 @@ function addRate(data: Command): void {
     const { prompt, a, b, better } = flags as { prompt: string; a: string; b: string; better: "a" | "b" };
     const asked = /^\s*\[\s*\{/.test(prompt) ? readValue(prompt, "--prompt") : prompt;
     const [chosen, rejected] = better === "a" ? [a, b] : [b, a];
-    const dataset = await openOrMake(name, "rated answers");
+    const dataset = await openOrCreateDataset(name, "rated answers");
     tell(cli, dataset, await dataset.addPair(asked, chosen, rejected));
   });
 }
@@ -285,7 +279,7 @@ function addKeep(data: Command): void {
       answers,
       repeated: same,
     } = keepRollouts(stored, flags["choose"] as KeepChoice, flags["minReward"] as number);
-    const dataset = await openOrMake(name, `answers of ${run}`);
+    const dataset = await openOrCreateDataset(name, `answers of ${run}`);
     const again = same === 0 ? "" : `, ${formatCount(same)} said before`;
     const note = `${plural(records.length, "row")} kept of ${plural(answers, "answer")} of ${run}${again}`;
     tell(cli, dataset, await dataset.add(records, note));

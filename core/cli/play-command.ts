@@ -3,9 +3,11 @@
 import { createInterface } from "node:readline/promises";
 import type { Command } from "commander";
 import { usualSettings } from "../app/evaluate-model.ts";
+import { keepAnswers, type GoodAnswer } from "../app/keep-answer.ts";
 import { Session, type OpenPolicy } from "../app/session.ts";
 import type { PlayedGame } from "../contract/cli-json.ts";
 import { deriveSeed } from "../contract/random.ts";
+import { plural } from "../contract/units.ts";
 import type { Side } from "../tasks/task.ts";
 import { emptySquares, numberedRows, type Board } from "../tasks/tic-tac-toe/board.ts";
 import { ticTacToeGame as game } from "../tasks/tic-tac-toe/game.ts";
@@ -20,7 +22,7 @@ import {
   wholeNumber,
   type Cli,
 } from "./command.ts";
-import { exitCodes, paint, printer, printJson } from "./terminal.ts";
+import { exitCodes, paint, printer, printJson, say } from "./terminal.ts";
 
 export function addPlayCommand(program: Command): void {
   const command = program
@@ -31,6 +33,7 @@ export function addPlayCommand(program: Command): void {
     .optionsGroup("Game:")
     .option("--as <x|o>", "your side (default: asked; x moves first)", oneOf("x", "o"))
     .option("--hide-text", "do not show what the model writes")
+    .option("--keep <dataset>", "keep the model's moves of games that it did not lose as rows for SFT")
     .optionsGroup("Sampling:")
     .option("--temperature <number>", "of the model, 0 is greedy", realNumber(), 0)
     .option("--max-completion-length <number>", "tokens of one answer (default: as in training)", wholeNumber(1))
@@ -42,6 +45,7 @@ export function addPlayCommand(program: Command): void {
     const stream = cli.json ? process.stderr : process.stdout;
     const keys = new Keys(cli.signal, stream);
     const games: PlayedGame[] = [];
+    const keep = flags["keep"] as string | undefined;
     try {
       const settings = {
         temperature: flags["temperature"] as number,
@@ -53,8 +57,13 @@ export function addPlayCommand(program: Command): void {
       for (let round = 0; ; round++) {
         const side = (flags["as"] as Side | undefined) ?? (await askSide(keys));
         if (side === undefined) break;
-        const played = await playGame(cli, keys, policy, side, round, settings);
+        const answers: GoodAnswer[] = [];
+        const played = await playGame(cli, keys, policy, side, round, settings, answers);
         games.push(played);
+        if (keep !== undefined && (played.result === "loss" || played.result === "draw") && answers.length > 0) {
+          const { name, size } = await keepAnswers(keep, answers, "play");
+          say(`kept ${plural(answers.length, "move")}: the dataset ${name} has ${plural(size, "row")}`);
+        }
         if (played.result === null || !process.stdin.isTTY) break;
         if ((await keys.next("another game? (y/n) ", ["y", "n"])) !== "y") break;
       }
@@ -78,6 +87,7 @@ async function askSide(keys: Keys): Promise<Side | undefined> {
   return (await keys.next("do you play x, who moves first, or o? (x/o, q leaves) ", ["x", "o"])) as Side | undefined;
 }
 
+/** `answers` gets the model's legal moves. */
 async function playGame(
   cli: Cli,
   keys: Keys,
@@ -85,6 +95,7 @@ async function playGame(
   side: Side,
   round: number,
   settings: PlaySettings,
+  answers: GoodAnswer[],
 ): Promise<PlayedGame> {
   const { stream } = keys;
   const tell = printer(cli);
@@ -118,6 +129,7 @@ async function playGame(
       return { side, result: "win", failure: read.failure, moves };
     }
     tell(`the model takes ${read.move}`);
+    answers.push({ prompt: game.prompt(board), answer: answer.parsed, tools: task.tools });
     moves.push(read.move);
     board = game.play(board, read.move);
   }

@@ -179,6 +179,12 @@ export class LineWriter {
   }
 }
 
+/** The dataset of a name; a new, empty one where there is none yet. */
+export async function openOrCreateDataset(name: string, source: string): Promise<Dataset> {
+  const path = findDataset(name);
+  return path === undefined ? createDataset({ name, source, sourceSha256: "" }) : openDataset(path);
+}
+
 /** Opens a dataset's folder. */
 export async function openDataset(path: string): Promise<Dataset> {
   const about = readJson(join(path, datasetFiles.about), datasetFileSchema);

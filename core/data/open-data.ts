@@ -4,10 +4,19 @@ import { existsSync } from "node:fs";
 import type { DataReport } from "../contract/data-json.ts";
 import { isSetAside, type DataEntry, type DataFormat, type DataRow, type DataShape } from "../contract/data.ts";
 import { findDataset, openDataset } from "./dataset.ts";
-import { findReading, mappingOf, shapeOfForm, suggestMapping, type Mapping, type Reading } from "./forms.ts";
+import {
+  fieldNames,
+  findReading,
+  mappingOf,
+  shapeOfForm,
+  suggestMapping,
+  type Mapping,
+  type Reading,
+} from "./forms.ts";
 import { openSource } from "./open-source.ts";
 import { kindOf, type Note } from "./read-messages.ts";
-import type { RawEntry, RecordSource } from "./source.ts";
+import { toShape } from "./shapes.ts";
+import type { RawEntry, RawRecord, RecordSource } from "./source.ts";
 import { understand } from "./understand.ts";
 
 export interface OpenDataOptions {
@@ -92,10 +101,15 @@ export class Data {
     return this.#source.sha256();
   }
 
-  /** The record under the names of its fields instead of its columns. */
-  renamed(record: Record<string, unknown>): Record<string, unknown> {
-    const names = new Map(Object.entries(this.#reading.map).map(([field, column]) => [column, field]));
-    return Object.fromEntries(Object.entries(record).map(([column, value]) => [names.get(column) ?? column, value]));
+  /** The record so that it is read the same way without the mapping. */
+  settled({ record }: RawRecord, row: DataRow): Record<string, unknown> {
+    if (Object.keys(this.#reading.map).length === 0) return record;
+    // A column that has a field's name without being meant as one would be taken for it.
+    const others = Object.entries(row.columns).map(([name, value]) => [
+      fieldNames.includes(name) ? `${name}_column` : name,
+      value,
+    ]);
+    return toShape({ ...row, columns: Object.fromEntries(others) as Record<string, unknown> });
   }
 
   /** Reads everything once. */

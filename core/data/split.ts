@@ -32,9 +32,10 @@ export interface SplitCounts {
 }
 
 /**
- * Writes `train.jsonl`, `valid.jsonl` and `test.jsonl` into a new folder: the rows as they stand in the file, in its
- * order. Rows with the same prompt, or the same group, stay together. Which part a row is in depends on the seed and the
- * rows' prompts or groups, not on their order. Throws `bad-split`, `no-such-column`, `folder-exists`, `no-rows`.
+ * Writes `train.jsonl`, `valid.jsonl` and `test.jsonl` into a new folder: the rows as they stand in the file (mapped
+ * columns under the names of their fields), in its order. Rows with the same prompt, or the same group, stay together.
+ * Which part a row is in depends on the seed and the rows' prompts or groups, not on their order. Throws `bad-split`,
+ * `no-such-column`, `folder-exists`, `no-rows`.
  */
 export async function splitData(data: Data, folder: string, options: SplitOptions): Promise<SplitCounts> {
   const { validation, test } = options;
@@ -55,7 +56,9 @@ export async function splitData(data: Data, folder: string, options: SplitOption
       if (isSetAside(entry) || "reason" in raw) continue;
       const part = parts.get(keys.get(entry.place.row) ?? "") ?? "train";
       counts[part]++;
-      writers.get(part)?.writeText(raw.text ?? JSON.stringify(raw.record));
+      const record = data.settled(raw, entry);
+      // The very text of the file, where nothing is to be changed.
+      writers.get(part)?.writeText(record === raw.record && raw.text !== undefined ? raw.text : JSON.stringify(record));
     }
     for (const writer of writers.values()) writer.end();
   };

@@ -159,6 +159,19 @@ describe("split", () => {
     expect(groups).toBe(21);
   });
 
+  test("mapped columns are written under the names of their fields, so that the parts need no mapping", async () => {
+    const asked = [1, 2, 3, 4].map((i) => ({ question: `q${i}`, answer: "a", prompt: "p" }));
+    const data = await openData(file("qa.jsonl", lines(asked)), { map: { prompt: "question", completion: "answer" } });
+    const out = join(folder, "mapped");
+    await splitData(data, out, { seed: 1, validation: 0, test: 0.25 });
+    expect(await check(join(out, "train.jsonl"))).toMatchObject({
+      shape: "completion",
+      rows: 3,
+      ok: 3,
+      columns: ["prompt", "completion", "prompt_column"],
+    });
+  });
+
   test("what cannot be divided is an error, and nothing is written", async () => {
     const out = join(folder, "none");
     await expect(splitTo("none", { validation: 0.6, test: 0.5 })).rejects.toMatchObject({ code: "bad-split" });
