@@ -46,7 +46,7 @@ export async function evaluateTask(task: Task, policy: Policy, options: Evaluate
   const { seed, splitSeed, split = "held-out", samples = 1, temperature = 1, greedy = true } = options;
   const maxTokens = options.maxTokens ?? task.limits.tokens;
   const all = options.rows ?? task.rows(split, { seed: splitSeed });
-  if (all.length === 0) throw new HoneError("no-rows", `task ${task.name} has no rows to evaluate`);
+  if (all.length === 0) throw noRows(task, split);
   const rows = all.filter((row) => hasRoom(task, policy, row, options.episodes ?? {}));
   if (rows.length === 0) throw noRoom(task, all.length);
   const settings = (t: number): EpisodeSettings => ({
@@ -142,6 +142,16 @@ function hasRoom(task: Task, policy: Policy, row: TaskRow, limits: Pick<EpisodeS
   const { toolChoice } = task;
   const choice = toolChoice === undefined ? {} : { toolChoice };
   return policy.hasRoom({ messages: task.prompt(row), tools: toolsOf(task, row), ...choice }, limits);
+}
+
+function noRows(task: Task, split: Split): HoneError {
+  return new HoneError(
+    "no-rows",
+    `the ${split} part of task ${task.name} has no rows, so nothing can be measured on it`,
+    {
+      fix: "give the task more rows, or measure on another part (--split)",
+    },
+  );
 }
 
 function noRoom(task: Task, rows: number): HoneError {

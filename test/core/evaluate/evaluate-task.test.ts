@@ -293,4 +293,6 @@ test("rows whose prompt leaves no room are counted and left out; when none is le
   const limited = await evaluateTask(numberTask, short(9), { ...settings, episodes: { maxLength: 2 } });
   expect(limited.report.skipped).toBe(2);
   await expect(evaluateTask(numberTask, short(0), settings)).rejects.toMatchObject({ code: "prompt-too-long" });
+  const empty = evaluateTask({ ...numberTask, rows: () => [] }, short(9), settings);
+  await expect(empty).rejects.toThrow(/held-out part of task numbers has no rows/);
 });
