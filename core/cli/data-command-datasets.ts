@@ -1,4 +1,4 @@
-/** `hone data import | list | edit | undo | redo | history | diff | restore | rate | keep`: datasets with a history. */
+/** `hone data import | list | edit | undo | redo | history | diff | restore | keep`: datasets with a history. */
 
 import { readFileSync } from "node:fs";
 import type { Command } from "commander";
@@ -40,11 +40,10 @@ export function addDatasetCommands(data: Command): void {
   addEdit(data);
   addBackAndForth(data);
   addHistory(data);
-  addRate(data);
   addKeep(data);
 }
 
-function datasetCommand(data: Command, name: string, summary: string, description = summary): Command {
+export function datasetCommand(data: Command, name: string, summary: string, description = summary): Command {
   return data.command(name).summary(summary).description(description).argument("<name>", "name of a dataset");
 }
 
@@ -155,7 +154,7 @@ function addEdit(data: Command): void {
   });
 }
 
-function readValue(text: string, flag: string): unknown {
+export function readValue(text: string, flag: string): unknown {
   const parsed = parseJson(text === "-" ? readFileSync(0, "utf8") : text);
   if ("fault" in parsed) throw usageError(`${flag} is no JSON: ${parsed.fault}`);
   return parsed.value;
@@ -227,31 +226,10 @@ function changeText({ id, before, after }: RowChange): string {
   return [`id ${id}`, ...line("-", before, "red"), ...line("+", after, "green")].join("\n");
 }
 
-function tell(cli: Cli, dataset: Dataset, entry: HistoryEntry): void {
+export function tell(cli: Cli, dataset: Dataset, entry: HistoryEntry): void {
   const { kind, note, changes } = entry;
   if (cli.json) printJson({ name: dataset.name, rows: dataset.size, point: dataset.point, kind, note, changes });
   else print(`${note}: ${dataset.name} has ${plural(dataset.size, "row")} (point ${dataset.point})`);
-}
-
-function addRate(data: Command): void {
-  const rate = datasetCommand(
-    data,
-    "rate",
-    "keep which of two answers is better, for DPO",
-    "Adds a prompt with its better and its worse answer. A dataset that is not there yet is made.",
-  );
-  rate
-    .requiredOption("--prompt <text>", "text, or messages as JSON")
-    .requiredOption("--a <text>", "the one answer")
-    .requiredOption("--b <text>", "the other answer")
-    .requiredOption("--better <a|b>", "which of them is better", oneOf("a", "b"));
-  runs(rate, async (cli, flags, [name]) => {
-    const { prompt, a, b, better } = flags as { prompt: string; a: string; b: string; better: "a" | "b" };
-    const asked = /^\s*\[\s*\{/.test(prompt) ? readValue(prompt, "--prompt") : prompt;
-    const [chosen, rejected] = better === "a" ? [a, b] : [b, a];
-    const dataset = await openOrCreateDataset(name, "rated answers");
-    tell(cli, dataset, await dataset.addPair(asked, chosen, rejected));
-  });
 }
 
 function addKeep(data: Command): void {

@@ -1,4 +1,4 @@
-/** `hone data check | show | tokens | stats | split | export`: what is in a file of rows, and what training would see. */
+/** `hone data check | show | tokens | stats | split | export | …`: what is in a file of rows, and what training would see. */
 
 import { existsSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
@@ -20,6 +20,7 @@ import { requireWritable } from "../files/system-error.ts";
 import { findModel } from "../train/model-ref.ts";
 import { addChatFlags, modelChoices, oneOf, realNumber, runs, wholeNumber } from "./command.ts";
 import { addDatasetCommands, mapFlag, readMap } from "./data-command-datasets.ts";
+import { addRateCommand } from "./data-command-rate.ts";
 import { exitCodes, paint, print, printJson, say, usageError } from "./terminal.ts";
 
 const lossMasks = ["completion", "assistant_all", "assistant_last", "all_tokens"] as const;
@@ -39,6 +40,7 @@ export function addDataCommand(program: Command): void {
   addSplit(data);
   addExport(data);
   addDatasetCommands(data);
+  addRateCommand(data);
 }
 
 /** The file, and how its columns are called. */

@@ -114,6 +114,23 @@ test.each([
   expect(stderr).toContain(message);
 });
 
+test("two answers of a model are drawn, shown and rated; what is not asked for is skipped", async () => {
+  writeFileSync(
+    path("prompts.jsonl"),
+    ["one", "two", "three"].map((prompt) => JSON.stringify({ prompt }) + "\n").join(""),
+  );
+  const args = ["rate", "drawn", "--model", model, "--from", path("prompts.jsonl"), "--max-tokens", "8", "--json"];
+  const { code, stdout, stderr } = await hone(["data", ...args], { home, input: "what\nb\ns\nq\n" });
+  expect(code, stderr).toBe(0);
+  const { rows: count, changes } = datasetChangeSchema.parse(JSON.parse(stdout));
+  expect(count).toBe(1);
+  const { prompt, chosen, rejected } = changes[0].after as Record<string, unknown>;
+  expect(prompt).toEqual([{ role: "user", content: "one" }]);
+  expect(stderr).toContain(`a: ${String(rejected)}\nb: ${String(chosen)}`);
+  const refused = await data("rate", "drawn", "--prompt", "q", "--a", "x");
+  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("which answers?")]);
+});
+
 test("show and tokens: what was understood, and what is trained, marked without colour", async () => {
   expect(await json("show", path("rows.jsonl"), "--row", "2")).toEqual({
     place: { row: 2, line: 2 },
