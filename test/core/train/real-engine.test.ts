@@ -61,7 +61,9 @@ async function greedy(reference: string) {
     { model: reference, task: "tic-tac-toe", limit: 8, samples: 1, games: 0, maxTokens: 32 },
     {},
   );
-  return items.filter(({ pass }) => pass === "greedy").map(({ turns: [{ tokens, logprobs }] }) => ({ tokens, logprobs }));
+  return items
+    .filter(({ pass }) => pass === "greedy")
+    .map(({ turns: [{ tokens, logprobs }] }) => ({ tokens, logprobs }));
 }
 
 describe("three steps with default objectives change the model (A2)", () => {
@@ -70,6 +72,8 @@ describe("three steps with default objectives change the model (A2)", () => {
     { method: "grpo", finetuning_type: "full" },
     { method: "gspo", finetuning_type: "lora", learning_rate: 1e-2 },
     { method: "grpo", finetuning_type: "lora", learning_rate: 1e-2, beta: 0.01 },
+    { method: "ppo", finetuning_type: "full", critic_warmup_steps: 0 },
+    { method: "ppo", finetuning_type: "lora", learning_rate: 1e-2, critic_warmup_steps: 0 },
   ])("%j", async (extra) => {
     const output = await train({ ...extra, max_steps: 3 });
     const rows = comparableMetrics(output);
@@ -168,10 +172,31 @@ describe("the update", () => {
   });
 });
 
+describe("PPO on the engine", () => {
+  test("the weights change in the first step after the critic's warm-up, bit for bit not before (A12)", async () => {
+    const output = await train({
+      method: "ppo",
+      critic_warmup_steps: 2,
+      critic_learning_rate: 1e-2,
+      max_steps: 3,
+      save_steps: 1,
+    });
+    const hash = (step: number, file: string) => sha256File(join(checkpointFolder(output, step), file));
+    const weights = await Promise.all([1, 2, 3].map((step) => hash(step, "model.safetensors")));
+    expect(weights[1]).toBe(weights[0]);
+    expect(weights[2]).not.toBe(weights[1]);
+    expect(await hash(2, "optimizer.safetensors")).not.toBe(await hash(1, "optimizer.safetensors"));
+    const rows = comparableMetrics(output).slice(1);
+    expect(rows.map(({ critic_value_mean }) => critic_value_mean === 0)).toEqual([true, false, false]);
+  });
+});
+
 describe("resume on the engine (D2)", () => {
   test.each<RunConfigInput>([
     { finetuning_type: "full", entropy_coef: 0.01 },
     { finetuning_type: "lora", learning_rate: 1e-2, lora_dropout: 0.1 },
+    { method: "ppo", critic_warmup_steps: 2, critic_learning_rate: 1e-2 },
+    { method: "ppo", critic_warmup_steps: 4, critic_learning_rate: 1e-2, finetuning_type: "lora" },
   ])("equals an unbroken run, bit for bit: %j", async (extra) => {
     const whole = await train(extra);
     const broken = await train(extra, (event, stop) => {
