@@ -87,7 +87,7 @@ export async function runEpisodes(
   for (const [i, job] of jobs.entries()) {
     while (active.size >= (settings.concurrent ?? 256) && !signal.aborted) await Promise.race(active);
     if (signal.aborted) break;
-    for (const [index, episode] of startJob(policy, task, job, { ...settings, signal }).entries()) {
+    for (const [index, episode] of startJob(policy, task, job, { ...settings, signal, prompt: i }).entries()) {
       const running = episode
         .then((trajectory) => {
           groups[i][index] = trajectory;
@@ -103,7 +103,12 @@ export async function runEpisodes(
   return groups;
 }
 
-function startJob(policy: Policy, task: Task, job: EpisodeJob, settings: EpisodeSettings): Promise<Trajectory>[] {
+function startJob(
+  policy: Policy,
+  task: Task,
+  job: EpisodeJob,
+  settings: EpisodeSettings & { prompt: number },
+): Promise<Trajectory>[] {
   let prompt: ChatMessage[];
   let answers: Promise<Answer>[];
   try {
@@ -143,15 +148,23 @@ async function answerOne(policy: Policy, item: PolicyItem, settings: PolicySetti
 /** The environment was away for too long. */
 class EnvironmentTimeout extends EnvironmentError {}
 
+interface RunningSettings extends EpisodeSettings {
+  row: TaskRow;
+  seed: number;
+  index: number;
+  /** Which of the jobs it is. */
+  prompt: number;
+}
+
 class RunningEpisode {
   readonly #policy: Policy;
   readonly #task: Task;
-  readonly #settings: EpisodeSettings & { row: TaskRow; seed: number; index: number };
+  readonly #settings: RunningSettings;
   readonly #turns: Answer[] = [];
   #messages: ChatMessage[] = [];
   #secondsLeft: number;
 
-  constructor(policy: Policy, task: Task, settings: EpisodeSettings & { row: TaskRow; seed: number; index: number }) {
+  constructor(policy: Policy, task: Task, settings: RunningSettings) {
     this.#policy = policy;
     this.#task = task;
     this.#settings = settings;
@@ -184,10 +197,12 @@ class RunningEpisode {
   }
 
   async #turnsUntilTheEnd(first: Promise<Answer>): Promise<{ score: Score; stopReason: StopReason }> {
-    const { row, seed, index } = this.#settings;
+    const { row, seed, index, prompt } = this.#settings;
     const maxTurns = this.#settings.maxTurns ?? this.#task.limits.turns;
     // A random choice of the environment and a draw of the model must not be the same one.
-    const episode = await this.#environment(() => this.#task.start(row, deriveSeed(seed, index)));
+    const episode = await this.#environment(() =>
+      this.#task.start(row, deriveSeed(seed, index), { prompt, sample: index }),
+    );
     const end = async (stopReason: StopReason) => ({
       stopReason,
       score: await this.#environment(() => episode.end(stopReason)),

@@ -16,7 +16,16 @@ import { drawRow } from "./draw-row.ts";
 import { rewardSample, type PlayedTurn } from "./reward-sample.ts";
 import { RowStore } from "./row-store.ts";
 import { KeyGroups, splitKeys, usualShares, type SplitShares } from "./split-keys.ts";
-import { oneTurnEpisode, weigh, type Episode, type Example, type Score, type StopReason, type Task } from "./task.ts";
+import {
+  oneTurnEpisode,
+  weigh,
+  type Episode,
+  type Example,
+  type SamplePlace,
+  type Score,
+  type StopReason,
+  type Task,
+} from "./task.ts";
 
 /** A row by its place: what it holds is read when it is needed. */
 export interface DataTaskRow {
@@ -105,9 +114,9 @@ export async function dataTask(
     const rewardParts = () => [...ownParts, ...(reward?.parts ?? [])];
     const grading = new Grading(rewardParts(), options.grading ?? {}, tools.length > 0 || has.tools);
     const grade =
-      (data: TaskData): Grade =>
+      (data: TaskData, place: SamplePlace): Grade =>
       (turns, stopReason, own) =>
-        gradeEpisode({ name, reward, ownParts, grading, data, turns, stopReason, own });
+        gradeEpisode({ name, reward, ownParts, grading, data, place, turns, stopReason, own });
     return {
       name,
       title,
@@ -126,11 +135,11 @@ export async function dataTask(
       parseRow: (value) => knownRow(value, rows, name),
       problem: (row) => problems[row.index],
       prompt: (row) => read(row).prompt,
-      start(row, seed) {
+      start(row, seed, place = { prompt: 0, sample: 0 }) {
         const data = read(row);
         return (
-          options.start?.(data, seed, grade(data)) ??
-          oneTurnEpisode(row, (action) => grade(data)([{ action, replies: [] }], action.stopReason))
+          options.start?.(data, seed, grade(data, place)) ??
+          oneTurnEpisode(row, (action) => grade(data, place)([{ action, replies: [] }], action.stopReason))
         );
       },
       ...(has.solution && { solution: (row: DataTaskRow) => required(read(row).solution, row) }),
@@ -195,19 +204,30 @@ interface Graded {
   ownParts: readonly RewardPart[];
   grading: Grading;
   data: TaskData;
+  place: SamplePlace;
   turns: readonly PlayedTurn[];
   stopReason: StopReason;
   own: Parameters<Grade>[2];
 }
 
-async function gradeEpisode({ name, reward, ownParts, grading, data, turns, stopReason, own }: Graded): Promise<Score> {
+async function gradeEpisode({
+  name,
+  reward,
+  ownParts,
+  grading,
+  data,
+  place,
+  turns,
+  stopReason,
+  own,
+}: Graded): Promise<Score> {
   if (reward === undefined && ownParts.length === 0) {
     throw new HoneError("no-reward", `task ${name} has no reward, so an answer cannot be scored`, {
       fix: "give one with --reward FILE, or train by SFT or DPO",
     });
   }
   const { id, columns, prompt } = data;
-  const sample = rewardSample({ row_id: id, row: columns, prompt }, turns, stopReason);
+  const sample = rewardSample({ row_id: id, row: columns, prompt, place }, turns, stopReason);
   const judged = await reward?.score(sample);
   const paid = weigh(ownParts, own?.values ?? {});
   const result = {

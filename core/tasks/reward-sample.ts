@@ -3,7 +3,7 @@
 import type { ChatMessage } from "../contract/chat.ts";
 import { messageText } from "../contract/chat.ts";
 import type { RewardSample } from "../contract/reward.ts";
-import type { Action, StopReason } from "./task.ts";
+import type { Action, SamplePlace, StopReason } from "./task.ts";
 
 /** One answer of the model, and what the environment said to it. */
 export interface PlayedTurn {
@@ -16,6 +16,7 @@ export interface SampleSource {
   /** The columns of the row. */
   row: Record<string, unknown>;
   prompt: readonly ChatMessage[];
+  place: SamplePlace;
 }
 
 /** `stopReason`: of the whole episode. Without a turn the answer is empty. */
@@ -42,8 +43,8 @@ export function rewardSample(source: SampleSource, turns: readonly PlayedTurn[],
     loss_mask: ids.map(() => 1),
     row_id: source.row_id,
     row: source.row,
-    prompt_index: 0,
-    sample_index: 0,
+    prompt_index: source.place.prompt,
+    sample_index: source.place.sample,
   };
 }
 

@@ -66,6 +66,12 @@ export interface Step {
   score?: Score;
 }
 
+/** Where an episode stands among those that are played together: its prompt, and its sample of that prompt. */
+export interface SamplePlace {
+  prompt: number;
+  sample: number;
+}
+
 /** One run through a row. Single use: a second episode needs a second `start`. */
 export interface Episode {
   /** A thrown `EnvironmentError` is the environment's fault: the episode counts for nothing. */
@@ -118,8 +124,8 @@ export interface Task<Row extends TaskRow = TaskRow> {
   problem(row: Row): string;
   /** What the model sees first. */
   prompt(row: Row): ChatMessage[];
-  /** Begins an episode; every random choice of the environment follows from the seed. */
-  start(row: Row, seed: Seed): Episode;
+  /** Begins an episode; every random choice of the environment follows from the seed. `place`: only to be told to a reward. */
+  start(row: Row, seed: Seed, place?: SamplePlace): Episode;
   /** A right answer to the prompt (all messages up to the end, tool results included), for SFT. */
   solution?(row: Row): ChatMessage[];
   /** What SFT learns from this row when that is not `solution` as the answer to `prompt`. It takes `solution`'s place. */

@@ -1,6 +1,5 @@
 /** The built-in tasks. A new one is added here. */
 
-import { HoneError } from "../contract/errors.ts";
 import { businessProcess } from "./business-process/business-process.ts";
 import { extraction } from "./extraction/extraction.ts";
 import { instructionFollowing } from "./instructions/instructions.ts";
@@ -17,12 +16,3 @@ export const tasks: readonly Task[] = [
   toolCallRepair,
   writingFormat,
 ];
-
-/** Throws `HoneError` `unknown-task` with the known names. */
-export function findTask(name: string): Task {
-  const task = tasks.find((candidate) => candidate.name === name);
-  if (task !== undefined) return task;
-  throw new HoneError("unknown-task", `there is no task "${name}"`, {
-    fix: `known tasks: ${tasks.map((known) => known.name).join(", ")}`,
-  });
-}

@@ -71,7 +71,7 @@ export async function prepareRun(
   resume?: { checkpoint: string | undefined; begun: Date },
 ): Promise<PreparedRun> {
   const { engine, listen, signal } = context;
-  const task = await openTask(input.task, { reward: input.reward, splitSeed: input.split_seed });
+  const task = await openTask(input.task, { reward: input.reward });
   let model: Model | undefined;
   const close = async () => {
     await model?.close();

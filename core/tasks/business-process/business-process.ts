@@ -1,19 +1,14 @@
 /** An order desk: a customer writes, the model looks the order up, acts by the policy, and answers with what the tools said. */
 
 import type { Split } from "../../contract/eval.ts";
-import { Random, type Seed } from "../../contract/random.ts";
+import type { Seed } from "../../contract/random.ts";
+import { splitGroups } from "../split-groups.ts";
 import type { Task } from "../task.ts";
 import { Desk, deskFailures, weights } from "./desk.ts";
 import { deskRows, kinds, orderOf, parseDeskRow, products, type DeskRow } from "./orders.ts";
 import { deskReference, preference, solution } from "./players.ts";
 import { resolve } from "./policy.ts";
 import { deskPrompt, deskTools } from "./prompt.ts";
-
-const defaultSplitSeed = 2026;
-
-/** Share of the products, in each case of the policy. */
-const heldOutShare = 0.2;
-const validationShare = 0.1;
 
 export const businessProcess: Task<DeskRow> = {
   name: "business-process",
@@ -40,7 +35,7 @@ export const businessProcess: Task<DeskRow> = {
   },
   limits: { turns: 5, tokens: 96, seconds: 120 },
   rows: (split, { seed } = {}) => {
-    const problems = splitProblems(seed)[split];
+    const problems = problemsOf(split, seed);
     return deskRows().filter((row) => problems.has(problemOf(row)));
   },
   parseRow: parseDeskRow,
@@ -64,16 +59,10 @@ function problemOf(row: DeskRow): string {
 }
 
 /** Every case is dealt by itself, so that each part has all of them. */
-function splitProblems(seed: Seed = defaultSplitSeed): Record<Split, Set<string>> {
-  const parts = { train: new Set<string>(), validation: new Set<string>(), "held-out": new Set<string>() };
-  const heldOut = Math.round(heldOutShare * products.length);
-  const validation = Math.round(validationShare * products.length);
-  for (const kind of kinds) {
-    const shuffled = new Random(seed).split("business-process split", kind).shuffle(products);
-    shuffled.forEach((item, i) => {
-      const part = i < heldOut ? "held-out" : i < heldOut + validation ? "validation" : "train";
-      parts[part].add(`${kind} / ${item}`);
-    });
-  }
-  return parts;
+function problemsOf(split: Split, seed?: Seed): Set<string> {
+  return new Set(
+    kinds.flatMap((kind) =>
+      splitGroups(products, split, `business-process ${kind}`, seed).map((item) => `${kind} / ${item}`),
+    ),
+  );
 }

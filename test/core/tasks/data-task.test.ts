@@ -54,6 +54,15 @@ test("prompts with columns and a reward: scores, parts, failures, outcomes", asy
   expect(() => task.parseRow({ id: "elsewhere" })).toThrow('no row "elsewhere"');
 });
 
+test("a reward is told which sample of which prompt it sees", async () => {
+  const script = "export default ({ prompt_index, sample_index }) => 10 * prompt_index + sample_index;";
+  const folder = folderWith({ "sums.jsonl": sums, "place.ts": script });
+  const task = await open(join(folder, "sums.jsonl"), { reward: join(folder, "place.ts") });
+  const [row] = task.rows("train");
+  const step = await task.start(row, 1, { prompt: 3, sample: 2 }).step(answer("x"));
+  expect(step.score?.reward).toBe(32);
+});
+
 test("without a reward there are no parts, and an answer cannot be scored", async () => {
   const folder = folderWith({ "sums.jsonl": sums });
   const task = await open(join(folder, "sums.jsonl"));

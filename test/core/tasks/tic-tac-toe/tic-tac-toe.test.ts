@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import type { Action } from "../../../../core/tasks/task.ts";
 import type { ParsedAssistant, ProblemCode } from "../../../../core/text/parse-assistant.ts";
-import { findTask } from "../../../../core/tasks/tasks.ts";
 import { failures } from "../../../../core/tasks/tic-tac-toe/answer.ts";
 import { drawBoard, markToMove, outcome, swapMarks } from "../../../../core/tasks/tic-tac-toe/board.ts";
 import { allBoards, reachableBoards, toBoard, toRow } from "../../../../core/tasks/tic-tac-toe/boards.ts";
@@ -110,9 +109,4 @@ test("rows, problems and drawing", () => {
   expect(heldOut.some((r) => training.has(ticTacToe.problem(r)))).toBe(false);
   expect(heldOut[0].id).toBe(toBoard(heldOut[0]));
   expect(drawBoard("X...O....")).toBe(" X | 2 | 3 \n---+---+---\n 4 | O | 6 \n---+---+---\n 7 | 8 | 9 ");
-});
-
-test("an unknown task is refused with the known names", () => {
-  expect(findTask("tic-tac-toe").title).toBe("Tic-tac-toe");
-  expect(() => findTask("chess")).toThrow(/no task "chess"/);
 });
