@@ -15,7 +15,9 @@ const extensions = [".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".tab", ".parq
 
 /** Opens a file, or what is piped in for `-`. Throws `no-such-file`, `bad-encoding`, `bad-header`, `bad-parquet`, `unknown-format`. */
 export async function openSource(path: string): Promise<RecordSource> {
-  const bytes = path === "-" ? new Bytes("-", readFileSync(0)) : new Bytes(requireFile(path));
+  // A pipe has no size and can be read once.
+  const piped = path === "-" || !statSync(requireFile(path)).isFile();
+  const bytes = new Bytes(path, piped ? readFileSync(path === "-" ? 0 : path) : undefined);
   const head = bytes.read(0, Math.min(bytes.size, 1 << 16));
   if (head.subarray(0, 4).toString("latin1") === "PAR1") return ParquetSource.open(bytes);
   refuse(bytes.name, head);

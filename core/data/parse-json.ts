@@ -52,6 +52,9 @@ function fieldOfByte(bytes: Buffer, at: number): string {
   return last === undefined ? "" : `${last}: `;
 }
 
+/** Levels of lists and objects in one another. */
+const maxDepth = 500;
+
 /** Digits or an exponent beyond what a double holds; half a surrogate pair as an escape. */
 const longNumber = /\d{16}|[eE]\+?\d{3}/;
 const surrogateEscape = /\\u[dD][89a-fA-F]/;
@@ -66,7 +69,9 @@ export function parseJson(text: string): ParsedJson {
     return { fault: syntaxFault(text) };
   }
   // A repeated key is lost in the value, so its keys are fewer than the text's.
-  if (countKeys(text) !== keysOf(value)) {
+  const keys = keysOf(value, 0);
+  if (keys === undefined) return { fault: `lists or objects nested deeper than ${maxDepth}; write them flatter` };
+  if (countKeys(text) !== keys) {
     const fault = strictFault(text);
     if (fault !== undefined) return { fault: `${place(fault.path)}${fault.message}; keep one of them` };
   }
@@ -162,12 +167,15 @@ function isSpace(code: number): boolean {
   return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
 }
 
-function keysOf(value: unknown): number {
+/** Keys of all objects in a value; undefined when it is nested too deeply to be walked. */
+function keysOf(value: unknown, depth: number): number | undefined {
   if (typeof value !== "object" || value === null || value instanceof Big) return 0;
-  let count = 0;
-  if (Array.isArray(value)) for (const item of value) count += keysOf(item);
-  else {
-    for (const item of Object.values(value)) count += 1 + keysOf(item);
+  if (depth === maxDepth) return undefined;
+  let count = Array.isArray(value) ? 0 : Object.keys(value).length;
+  for (const item of Object.values(value)) {
+    const inside = keysOf(item, depth + 1);
+    if (inside === undefined) return undefined;
+    count += inside;
   }
   return count;
 }

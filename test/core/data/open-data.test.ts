@@ -4,6 +4,8 @@ import { writeFileSync } from "node:fs";
 import { parquetWriteBuffer } from "hyparquet-writer";
 import { describe, expect, test } from "vitest";
 import { isSetAside } from "../../../core/contract/data.ts";
+import { HoneError } from "../../../core/contract/errors.ts";
+import { Random } from "../../../core/contract/random.ts";
 import { openData } from "../../../core/data/open-data.ts";
 import { all, assistant, check, entries, file, lines, user } from "./files.ts";
 
@@ -53,6 +55,14 @@ describe("JSON Lines", () => {
     const [entry, next] = await entries(file("bad.jsonl", lines([line, good])));
     expect(entry).toMatchObject({ place: { row: 1, line: 1 }, reason: expect.stringMatching(expected) as string });
     expect(isSetAside(next)).toBe(false);
+  });
+
+  test("what is nested too deeply to be walked is set aside", async () => {
+    const nested = `{"text":"a","x":${"[".repeat(100_000)}${"]".repeat(100_000)}}`;
+    const [entry, next] = await entries(file("deep.jsonl", lines([nested, { text: "b" }])));
+    expect(entry).toMatchObject({ reason: expect.stringContaining("nested deeper than 500") as string });
+    expect(next).toMatchObject({ text: "b" });
+    expect(await check(file("deep.json", "[".repeat(100_000)))).toMatchObject({ rows: 1, ok: 0 });
   });
 
   test("escapes that only look alike are no faults", async () => {
@@ -330,6 +340,34 @@ describe("other files", () => {
     await expect(openData("/no/such.jsonl")).rejects.toMatchObject({ code: "no-such-file" });
     await expect(openData("/tmp")).rejects.toMatchObject({ code: "no-such-file" });
   });
+});
+
+test("a thousand damaged files: each is read or refused, and no row is lost", async () => {
+  const random = new Random("damage");
+  const rows = Array.from({ length: 8 }, (_, i) => ({ prompt: `q "${i}"\n`, completion: "a, b", n: [{ k: i }] }));
+  const csv = rows.map(({ completion }, i) => `"q ""${i}""\nx","${completion}",${i}\n`).join("");
+  const whole = [
+    lines(rows),
+    JSON.stringify(rows, null, 1),
+    JSON.stringify({ data: rows }),
+    `prompt,completion,n\n${csv}`,
+  ];
+  const junk = ['"', "{", "}", "[", "]", ",", ":", "\\", "\n", "\r", "\u0000", "é", "", "\t", "data", "NaN"];
+  for (let i = 0; i < 1000; i++) {
+    let text = whole[i % whole.length];
+    for (let damage = random.integer(4); damage >= 0; damage--) {
+      const at = random.integer(text.length);
+      text = text.slice(0, at) + random.pick(junk) + text.slice(at + random.integer(3));
+    }
+    const path = file(["a.jsonl", "a.json", "a", "a.csv"][i % whole.length], text);
+    try {
+      const report = await check(path);
+      expect(report.ok + report.set_aside_count).toBe(report.rows);
+      for (const entry of await entries(path)) expect(entry.place.row).toBeGreaterThan(0);
+    } catch (error) {
+      if (!(error instanceof HoneError)) throw new Error(`${JSON.stringify(text)}: ${String(error)}`, { cause: error });
+    }
+  }
 });
 
 describe("an opened file", () => {
