@@ -7,7 +7,7 @@ import { preferenceAccuracy } from "../evaluate/preference-accuracy.ts";
 import { solutionLoss } from "../evaluate/solution-loss.ts";
 import type { BestMetric } from "./events.ts";
 import type { PairReference } from "./pair-reference.ts";
-import type { PreparedRun } from "./prepare-run.ts";
+import { isRl, type PreparedRun } from "./prepare-run.ts";
 import type { RunFolder } from "./run-folder.ts";
 
 type Metrics = Record<string, number>;
@@ -31,10 +31,11 @@ export function bestMetric({ config, task }: Pick<PreparedRun, "config" | "task"
 export async function evaluateStep(prepared: PreparedRun, options: EvaluateStepOptions): Promise<Metrics> {
   const { config, task, rows } = prepared;
   if (rows.validation.length === 0) return {};
+  const rewards = () => measureReward(prepared, options);
   return {
     ...(config.method === "sft" && (await unlessNoRows(() => measureLoss(prepared, options)))),
     ...(config.method === "dpo" && (await unlessNoRows(() => measurePreference(prepared, options)))),
-    ...(task.rewardParts.length > 0 && (await measureReward(prepared, options))),
+    ...(task.rewardParts.length > 0 && (await (isRl(config.method) ? rewards() : unlessNoRows(rewards)))),
   };
 }
 
@@ -43,7 +44,7 @@ async function unlessNoRows(measure: () => Promise<Metrics>): Promise<Metrics> {
   try {
     return await measure();
   } catch (error) {
-    if (error instanceof HoneError && error.code === "no-rows") return {};
+    if (error instanceof HoneError && ["no-rows", "prompt-too-long"].includes(error.code)) return {};
     throw error;
   }
 }

@@ -406,7 +406,13 @@ describe("help", () => {
       expect(await text([command, "--help"])).toContain(`Usage: hone ${command}`);
     }
     const train = await text(["train", "--help"]);
-    for (const part of ["Optimizer:", "--learning-rate <number>", "Sampling:", "--config <file>", "--dry-run"])
+    for (const part of [
+      "Optimizer:",
+      "--learning-rate <number>",
+      "Sampling and episodes:",
+      "--config <file>",
+      "--dry-run",
+    ])
       expect(train).toContain(part);
     expect(await text([])).toContain("Usage: hone");
   });

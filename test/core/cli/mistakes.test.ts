@@ -43,7 +43,12 @@ describe("mistakes", () => {
       1,
       /neither a model folder nor a \.gguf/,
     ],
-    ["unknown task", () => ["eval", "--model", model, "--task", "chess"], 1, /no task "chess"[^]*tic-tac-toe/],
+    [
+      "unknown task",
+      () => ["eval", "--model", model, "--task", "chess"],
+      1,
+      /no task, task folder or data file "chess"[^]*tic-tac-toe/,
+    ],
     [
       "unknown option in a file",
       () => ["train", "--config", file("bad.json", { lerning_rate: 1 })],
@@ -160,7 +165,7 @@ describe("mistakes", () => {
       "prompts too long",
       () => ["train", "--model", model, "--task", "tic-tac-toe", "--max-length", "20", "--max-completion-length", "4"],
       1,
-      /every training prompt has 20 tokens or more/,
+      /none of the 64 prompts[^]*room for an answer[^]*max_length/,
     ],
   ];
 
