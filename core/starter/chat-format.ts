@@ -24,10 +24,10 @@ export const chatTemplate = `{%- set first = messages[0] if messages[0].role == 
 {{- ('\\n\\n' if first else '') + '# Tools' -}}
 {%- for tool in tools -%}
 {{- '\\n' + tool.function.name + '(' -}}
-{%- for name, argument in tool.function.parameters.properties.items() -%}
-{{- name + ': ' + argument.type + ('' if loop.last else ', ') -}}
+{%- for name, argument in ((tool.function.parameters or {}).properties or {}).items() -%}
+{{- name + ': ' + (argument.type or 'any') + ('' if loop.last else ', ') -}}
 {%- endfor -%}
-{{- '): ' + tool.function.description -}}
+{{- ')' + (': ' + tool.function.description if tool.function.description else '') -}}
 {%- endfor -%}
 {%- endif -%}
 {{- '<|im_end|>\\n' -}}
