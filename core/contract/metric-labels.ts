@@ -23,7 +23,7 @@ const labels: readonly MetricLabel[] = [
   { name: "completions/mean_length", label: "length", format: digits(1) },
   { name: "outcomes/legal", label: "legal moves", format: percent },
   { name: "entropy", label: "entropy", format: digits(3) },
-  { name: "value_loss", label: "critic loss", format: digits(3) },
+  { name: "critic_value_loss", label: "critic loss", format: digits(3) },
   { name: "frac_reward_zero_std", label: "groups without signal", format: percent },
   { name: "eval_reward", label: "validation reward", format: digits(3) },
   { name: "eval_loss", label: "validation loss", format: digits(3) },
@@ -57,7 +57,7 @@ export function headlineMetrics(method: Method): MetricLabel[] {
             "eval_reward",
           ]
         : rl;
-  return [...names, ...(method === "ppo" ? ["value_loss"] : [])].map(metricLabel);
+  return [...names, ...(method === "ppo" ? ["critic_value_loss"] : [])].map(metricLabel);
 }
 
 /** The one number of a step that tells how a run is doing. */
