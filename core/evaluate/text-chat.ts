@@ -63,7 +63,10 @@ export class TextChat implements Chat {
     const open = all.indexOf(thinkOpen);
     const close = all.lastIndexOf(thinkClose);
     const begin = open < 0 || all.slice(0, open).includes(thinkClose) ? 0 : this.#tokensUntil(tokens, open);
-    const end = close < 0 || all.lastIndexOf(thinkOpen) > close ? tokens.length : this.#tokensUntil(tokens, close + 1);
+    const end =
+      close < 0 || all.lastIndexOf(thinkOpen) > close
+        ? tokens.length
+        : this.#tokensUntil(tokens, close + thinkClose.length);
     return Math.max(0, end - begin);
   }
 
