@@ -65,8 +65,9 @@ export async function probeStep(subject: ProbeSubject): Promise<MethodProbe> {
 }
 
 /** Passes that score a step's answers before the update: see `scoreAgain`. */
-function forwardsBefore({ beta, rescore_logprobs, temperature }: RunConfig): number {
-  const again = temperature !== 1 ? 2 : rescore_logprobs ? 1 : 0;
+function forwardsBefore({ method, beta, rescore_logprobs, train_tool_results, temperature }: RunConfig): number {
+  const once = method === "ppo" || rescore_logprobs || train_tool_results;
+  const again = temperature !== 1 ? 2 : once ? 1 : 0;
   return again + (beta > 0 ? 1 : 0);
 }
 
