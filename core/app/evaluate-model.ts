@@ -18,7 +18,7 @@ import { solutionLoss } from "../evaluate/solution-loss.ts";
 import { hasSolutions } from "../evaluate/trained-row.ts";
 import { findRun } from "../store/library.ts";
 import type { Task, TaskRow } from "../tasks/task.ts";
-import { openTask } from "../tasks/open-task.ts";
+import { answerTokens, openTask } from "../tasks/open-task.ts";
 import { RunFolder } from "../train/run-folder.ts";
 import type { OpenChoices, OpenPolicy, Session } from "./session.ts";
 
@@ -167,5 +167,6 @@ export function usualSettings(reference: string, task: string): { maxTokens: num
   const run = findRun(reference) ?? findRun(reference.slice(0, Math.max(0, reference.lastIndexOf(":"))));
   const config = run === undefined ? undefined : RunFolder.open(run).readConfig().config;
   const settings = config?.task === task ? config : defaultsFor({ model: reference, task });
-  return { maxTokens: settings.max_completion_length, splitSeed: settings.split_seed };
+  const own = settings === config ? undefined : answerTokens(task);
+  return { maxTokens: own ?? settings.max_completion_length, splitSeed: settings.split_seed };
 }

@@ -112,11 +112,13 @@ interface Preset {
 }
 
 /** Tasks whose rows are made by program, with short answers: hundreds of rows, so one pass teaches. */
-const shortAnswers = ["tool-call-repair", "extraction", "instructions"].flatMap((task): Preset[] => [
-  { task, values: { max_completion_length: 128 } },
-  { task, methods: rlMethods, values: { max_steps: 100 } },
-  { task, methods: ["sft"], values: { num_train_epochs: 1 } },
-]);
+const shortAnswers = ["tool-call-repair", "extraction", "instructions", "business-process"].flatMap(
+  (task): Preset[] => [
+    { task, values: { max_completion_length: 128 } },
+    { task, methods: rlMethods, values: { max_steps: 100 } },
+    { task, methods: ["sft"], values: { num_train_epochs: 1 } },
+  ],
+);
 
 /** Later presets win over earlier ones; what the user gives wins over all. */
 const presets: Preset[] = [

@@ -12,7 +12,7 @@ import { dataRows } from "./data-rows.ts";
 import { dataTask, type DataTask } from "./data-task.ts";
 import { folderTask } from "./folder-task.ts";
 import { markedParts } from "./grading.ts";
-import { isTaskFolder } from "./task-file.ts";
+import { isTaskFolder, readTaskFile } from "./task-file.ts";
 import type { Task } from "./task.ts";
 import { tasks } from "./tasks.ts";
 
@@ -104,6 +104,13 @@ export function findTaskFolder(reference: string): string | undefined {
   return taskPlaces()
     .map((place) => join(place, reference))
     .find(isTaskFolder);
+}
+
+/** Tokens of one answer that a task folder sets; undefined where it does not, and for any other task. */
+export function answerTokens(reference: string): number | undefined {
+  if (tasks.some(({ name }) => name === reference)) return undefined;
+  const folder = findTaskFolder(reference);
+  return folder === undefined ? undefined : readTaskFile(folder).limits.tokens;
 }
 
 /** Task folders in `./tasks` and in the library, each with its path. */

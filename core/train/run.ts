@@ -10,7 +10,7 @@ import { plural } from "../contract/units.ts";
 import { requireFreeBytes } from "../files/disk.ts";
 import { lockFolder } from "../files/lock.ts";
 import { newRunName, runsFolder, runWord } from "../store/library.ts";
-import { findTaskFolder } from "../tasks/open-task.ts";
+import { answerTokens, findTaskFolder } from "../tasks/open-task.ts";
 import { toolsOf } from "../tasks/task.ts";
 import { tasks } from "../tasks/tasks.ts";
 import {
@@ -44,7 +44,12 @@ export interface TrainResult {
 
 /** The resolved configuration of a new run. Files are named by their whole paths, so that it can be resumed from anywhere. */
 export function resolveNewRun(input: RunConfigInput): RunConfig {
-  const config = resolveConfig(input, input.model === undefined ? {} : originOf(input.model));
+  const origin = input.model === undefined ? {} : originOf(input.model);
+  const tokens = input.task === undefined ? undefined : answerTokens(input.task);
+  const config = resolveConfig(input, {
+    ...origin,
+    defaults: { ...(tokens !== undefined && { max_completion_length: tokens }), ...origin.defaults },
+  });
   const whole = <T extends string | null>(path: T) => (path !== null && existsSync(path) ? resolve(path) : path);
   const isBuiltIn = tasks.some(({ name }) => name === config.task);
   return {

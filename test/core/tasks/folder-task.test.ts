@@ -1,10 +1,13 @@
 import { cpSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
+import { usualSettings } from "../../../core/app/evaluate-model.ts";
+import type { RunConfigInput } from "../../../core/contract/config.ts";
 import { splits } from "../../../core/contract/eval.ts";
 import type { DataTask, DataTaskRow } from "../../../core/tasks/data-task.ts";
 import { openTask } from "../../../core/tasks/open-task.ts";
 import { EnvironmentError, type Task } from "../../../core/tasks/task.ts";
+import { resolveNewRun } from "../../../core/train/run.ts";
 import { newHome } from "../cli/hone.ts";
 import { answer, folderWith } from "./user-files.ts";
 
@@ -58,6 +61,14 @@ test("rows, templates, reward, failures, split and drawing of a task file", asyn
   expect(await task.start(row, 1).step(answer("Land 3"))).toMatchObject({
     score: { reward: 0, info: { failure: "wrong_land" } },
   });
+});
+
+test("the tokens of a task folder are a run's starting value, which a flag overrides", () => {
+  const folder = folderWith({ "task.json": capital });
+  const run = (given: RunConfigInput) => resolveNewRun({ model: "starter", task: folder, ...given });
+  expect(run({}).max_completion_length).toBe(16);
+  expect(run({ max_completion_length: 9 }).max_completion_length).toBe(9);
+  expect(usualSettings("starter", folder).maxTokens).toBe(16);
 });
 
 test("what a row says is never a placeholder, and numbers stay numbers in arguments", async () => {
