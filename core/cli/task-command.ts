@@ -1,6 +1,6 @@
 /** `hone task`: what there is to train on, one's own tasks, and what is wrong with them. */
 
-import { InvalidArgumentError, type Command } from "commander";
+import type { Command } from "commander";
 import { checkUserTask } from "../app/check-user-task.ts";
 import { newTask, taskTemplates, type TaskTemplate } from "../app/new-task.ts";
 import { listTasks, showTask, taskCheckText, taskListText, taskShowText } from "../app/task-views.ts";
@@ -9,6 +9,7 @@ import { shellWord } from "../contract/units.ts";
 import { openTask } from "../tasks/open-task.ts";
 import type { Task } from "../tasks/task.ts";
 import { addChatFlags, modelChoices, oneOf, runs, wholeNumber } from "./command.ts";
+import { mapFlag, readMap } from "./data-command-datasets.ts";
 import { exitCodes, print, printJson, say } from "./terminal.ts";
 
 const templates = Object.keys(taskTemplates) as TaskTemplate[];
@@ -87,7 +88,7 @@ export function addTaskCommand(program: Command): void {
 function addDataFlags(command: Command): Command {
   return command
     .option("--reward <file>", "reward of a data file, or instead of a task folder's own")
-    .option("--map <field=column,…>", "columns of a data file that are not named as Hone calls them", pairs)
+    .option(...mapFlag)
     .option("--group <column,…>", "columns of a data file whose equal values keep rows in one part", list);
 }
 
@@ -98,7 +99,7 @@ async function withTask<T>(
 ): Promise<T> {
   const opened = await openTask(reference, {
     reward: (flags["reward"] as string | undefined) ?? null,
-    ...(flags["map"] !== undefined && { map: flags["map"] as Record<string, string> }),
+    ...(flags["map"] !== undefined && { map: readMap(flags) }),
     ...(flags["group"] !== undefined && { group: flags["group"] as string[] }),
   });
   try {
@@ -110,16 +111,4 @@ async function withTask<T>(
 
 function list(text: string): string[] {
   return text.split(",").map((part) => part.trim());
-}
-
-function pairs(text: string): Record<string, string> {
-  return Object.fromEntries(
-    list(text).map((pair) => {
-      const [field, ...column] = pair.split("=");
-      if (field === "" || column.join("=") === "") {
-        throw new InvalidArgumentError("It must be pairs such as prompt=question,completion=answer.");
-      }
-      return [field, column.join("=")];
-    }),
-  );
 }

@@ -85,7 +85,7 @@ test("a data file with a mapping, a group and a reward", async () => {
 test.each([
   ["an unknown task", ["task", "show", "tic-tac-to"], 1, 'did you mean "tic-tac-toe"?'],
   ["an unknown template", ["task", "new", "x", "--template", "y"], 2, "qa or extraction or agent"],
-  ["a bad mapping", ["task", "check", "x", "--map", "prompt"], 2, "prompt=question,completion=answer"],
+  ["a bad mapping", ["task", "check", "x", "--map", "prompt"], 2, "write field=column"],
 ])("%s is refused", async (_, args, code, said) => {
   const result = await hone(args, { home });
   expect(result.code, result.stderr).toBe(code);

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { messageText } from "../../../core/contract/chat.ts";
 import { splits } from "../../../core/contract/eval.ts";
+import { createDataset } from "../../../core/data/dataset.ts";
 import { dataTask, type DataTask, type DataTaskRow } from "../../../core/tasks/data-task.ts";
 import { openTask, type OpenTaskOptions } from "../../../core/tasks/open-task.ts";
 import type { Task } from "../../../core/tasks/task.ts";
@@ -239,6 +240,25 @@ test("rows that were set aside are told; a file of none but such is refused", as
   await expect(openTask(join(folder, "label.jsonl"))).rejects.toMatchObject({ code: "unsupported-rows" });
   const mapped = await open(join(folder, "none.jsonl"), { map: { prompt: "question", completion: "reply" } });
   expect(mapped.solution?.(mapped.rows("train")[0])).toEqual([{ role: "assistant", content: "!" }]);
+});
+
+test("a dataset of the library is a task by its name", async () => {
+  const before = process.env["HONE_HOME"];
+  process.env["HONE_HOME"] = folderWith({});
+  try {
+    await createDataset({
+      name: "sums",
+      source: "sums.jsonl",
+      sourceSha256: "",
+      fill: async ({ row }) => sums.forEach(({ prompt }) => row({ prompt, completion: "x" })),
+    });
+    const task = await open("sums");
+    expect(splits.map((split) => task.rows(split).length)).toEqual([48, 6, 6]);
+    await expect(openTask("summs")).rejects.toMatchObject({ fix: expect.stringContaining('did you mean "sums"?') });
+  } finally {
+    if (before === undefined) delete process.env["HONE_HOME"];
+    else process.env["HONE_HOME"] = before;
+  }
 });
 
 test("rows keep ids of their own, made different where they are not", async () => {
