@@ -94,6 +94,11 @@ export async function evaluatePolicy(
   const splitSeed = request.splitSeed ?? usual.splitSeed;
   const all = task.rows(split, { seed: splitSeed });
   const rows = limit === undefined || all.length <= limit ? all : pickRows(task, all, limit, splitSeed);
+  if (rows.length > 0 && task.prompt(rows[0]).length === 0) {
+    throw new HoneError("no-prompts", `the rows of task ${task.name} have no prompt that a model could answer`, {
+      fix: "they serve SFT, which measures its loss on validation rows while it trains",
+    });
+  }
   const evaluation = await evaluateTask(task, policy, {
     model: files.name,
     split,
