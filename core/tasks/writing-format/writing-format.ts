@@ -86,23 +86,34 @@ const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 const said = (content: string): ChatMessage => ({ role: "assistant", content });
 
 /** The note as it should be. */
-function styled({ project, deeds, next }: NoteRow): string {
-  return [
-    `STATUS: ${project}`,
-    ...byDate(deeds).map(({ date, verb, what, who }) => `- ${date}: ${capital(verb)} ${what} (${who})`),
-    `NEXT: ${capital(next)}`,
-    signOff,
-  ].join("\n");
+function styled(row: NoteRow): string {
+  return inStyle(row, byDate(row.deeds).map(bullet));
 }
 
-/** What models write instead: a friendly letter, or nearly the style. */
+function bullet({ date, verb, what, who }: Deed): string {
+  return `${date}: ${capital(verb)} ${what} (${who})`;
+}
+
+function inStyle({ project, next }: NoteRow, items: readonly string[]): string {
+  return [`STATUS: ${project}`, ...items.map((item) => `- ${item}`), `NEXT: ${capital(next)}`, signOff].join("\n");
+}
+
+/** What models write instead: a friendly letter, or the style with one thing wrong. */
 function offStyle(row: NoteRow): string {
   const { project, deeds, next } = row;
   const sentences = deeds.map(({ date, verb, what, who }) => `${who} ${verb} ${what} on ${spokenDate(date)}`);
+  const sorted = byDate(deeds);
   return new Random(row.id).pick([
     `Hi team! Here is the status of ${project}: ${sentences.join(", and ")}. Next we will ${next}. Best regards!`,
-    `Status of ${project}\n${sentences.map((sentence) => `- ${sentence}`).join("\n")}\n- Next: ${next}`,
-    styled(row).replace(`\n${signOff}`, "\nThank you!"),
+    inStyle(row, sorted.toReversed().map(bullet)),
+    inStyle(
+      row,
+      sorted.map(({ verb, what, who, date }) => `${date}: ${who} ${verb} ${what}`),
+    ),
+    inStyle(
+      row,
+      sorted.map((deed) => bullet({ ...deed, who: "team" })),
+    ),
   ]);
 }
 
