@@ -1,21 +1,25 @@
 /**
  * Measures the engine on this machine, in the shapes of the published PyTorch peer program, so that two programs can be compared
- * as ratios of one run. Every figure is the median of `runs` after one warm-up.
+ * as ratios of one run; and whole steps of every method. Every figure is the median of `runs` after one warm-up.
  */
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, cpus, tmpdir, totalmem } from "node:os";
 import { join } from "node:path";
+import { methods, type Method } from "../contract/config.ts";
 import { HoneError } from "../contract/errors.ts";
 import { Random } from "../contract/random.ts";
 import { createEngine, createModel, measureGemm } from "../engine/engine.ts";
 import type { Batch, Engine, Model } from "../engine/types.ts";
+import { measureMethod, type MethodSpeed, type StepShares } from "./bench-methods.ts";
 
 export interface BenchResult {
   name: string;
   value: number;
   unit: string;
   higher_is_better: boolean;
+  /** Of the time of a training step. */
+  shares?: StepShares;
 }
 
 export interface BenchOptions {
@@ -42,8 +46,13 @@ const names = {
   ],
   smollm2: ["train_smollm2_tok_s"],
   smollm2Lora: ["train_smollm2_lora_tok_s", "train_smollm2_lora_memory_mb"],
+  methods: [...methods.map(stepName), "ppo_over_gspo"],
   gguf: ["decode_smollm2_q4_1_tok_s", "decode_smollm2_q4_1_batch_16_tok_s", "prefill_smollm2_q4_1_512_tok_s"],
 };
+
+function stepName(method: Method): string {
+  return `${method}_step_tok_s`;
+}
 
 /** Whether `only` asks for a measurement of the quantised model. */
 export function needsGguf(only: string | undefined): boolean {
@@ -171,12 +180,15 @@ export async function bench(
   const results: BenchResult[] = [];
   const timed = (amount: number, times: number, work: () => Promise<unknown>) =>
     rate(amount, times, work, options.signal);
+  const report = (name: string, unit: string, value: number, more: Partial<BenchResult> = {}) => {
+    const result = { name, value: Number(value.toPrecision(5)), unit, higher_is_better: true, ...more };
+    results.push(result);
+    options.onResult?.(result);
+  };
   const measure = async (name: string, unit: string, value: () => number | Promise<number>, higherIsBetter = true) => {
     if (!selects(only, [name])) return;
     options.signal?.throwIfAborted();
-    const result = { name, value: Number((await value()).toPrecision(5)), unit, higher_is_better: higherIsBetter };
-    results.push(result);
-    options.onResult?.(result);
+    report(name, unit, await value(), { higher_is_better: higherIsBetter });
   };
 
   await measure("gemm_gflops", "GFLOP/s", () => measureGemm({ m: 1024, n: 1536, k: 576 }, threads, 20));
@@ -240,6 +252,20 @@ export async function bench(
     selects(only, names.smollm2Lora),
     "none",
   );
+
+  const signal = options.signal ?? new AbortController().signal;
+  const speeds: Partial<Record<Method, MethodSpeed>> = {};
+  for (const method of methods) {
+    const compared = selects(only, ["ppo_over_gspo"]) && (method === "ppo" || method === "gspo");
+    if (!compared && !selects(only, [stepName(method)])) continue;
+    const speed = await measureMethod(engine, method, { threads, runs, signal });
+    speeds[method] = speed;
+    if (selects(only, [stepName(method)]))
+      report(stepName(method), "tok/s", speed.tokensPerSecond, { shares: speed.shares });
+  }
+  const { ppo, gspo } = speeds;
+  if (ppo !== undefined && gspo !== undefined)
+    await measure("ppo_over_gspo", "times the time of a step", () => ppo.step / gspo.step, false);
 
   const { gguf } = options;
   if (gguf !== undefined && needsGguf(only)) {

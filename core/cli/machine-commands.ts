@@ -74,6 +74,9 @@ function findGguf(given: string | undefined): string | undefined {
   return undefined;
 }
 
-function resultText({ name, value, unit, higher_is_better }: BenchResult): string {
-  return `${name.padEnd(34)} ${formatCount(value).padStart(12)} ${unit}${higher_is_better ? "" : " (lower is better)"}`;
+function resultText({ name, value, unit, higher_is_better, shares }: BenchResult): string {
+  const parts = Object.entries(shares ?? {}).map(([part, share]) => `${part} ${Math.round(100 * share)} %`);
+  const note = higher_is_better ? parts.join(", ") : "(lower is better)";
+  const number = value < 100 ? String(Number(value.toPrecision(3))) : formatCount(value);
+  return `${name.padEnd(34)} ${number.padStart(12)} ${unit} ${note}`.trimEnd();
 }

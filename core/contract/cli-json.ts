@@ -193,5 +193,14 @@ export const devicesOutputSchema = z.object({
 /** `hone bench`. */
 export const benchOutputSchema = z.object({
   machine: z.record(z.string(), z.unknown()),
-  results: z.array(z.object({ name: z.string(), value: z.number(), unit: z.string(), higher_is_better: z.boolean() })),
+  results: z.array(
+    z.object({
+      name: z.string(),
+      value: z.number(),
+      unit: z.string(),
+      higher_is_better: z.boolean(),
+      /** Of the time of a training step. */
+      shares: z.object({ rollout: z.number(), reward: z.number(), training: z.number() }).optional(),
+    }),
+  ),
 });
