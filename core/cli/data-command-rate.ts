@@ -4,7 +4,7 @@ import { createInterface } from "node:readline/promises";
 import type { Command } from "commander";
 import { answerChat } from "../app/chat-turn.ts";
 import { Session, type OpenPolicy } from "../app/session.ts";
-import type { ChatMessage } from "../contract/chat.ts";
+import { messageText, type ChatMessage } from "../contract/chat.ts";
 import { plural } from "../contract/units.ts";
 import { openOrCreateDataset, type Dataset } from "../data/dataset.ts";
 import { openData } from "../data/open-data.ts";
@@ -63,7 +63,7 @@ async function rateDrawn(cli: Cli, name: string, flags: Record<string, unknown>)
     const lines = reader[Symbol.asyncIterator]();
     for await (const prompt of promptsOf(flags)) {
       const [a, b] = await twoAnswers(policy, prompt, flags, cli.signal);
-      say(`\n${prompt.map(({ role, content }) => `${role}: ${content as string}`).join("\n")}`);
+      say(`\n${prompt.map((message) => `${message.role}: ${messageText(message)}`).join("\n")}`);
       if (a === b) {
         say(paint("dim", `both answers are the same: ${a}`));
         continue;
@@ -72,7 +72,8 @@ async function rateDrawn(cli: Cli, name: string, flags: Record<string, unknown>)
       const choice = await ask(lines, say);
       if (choice === "q") break;
       if (choice === "s") continue;
-      await dataset.addPair(prompt, ...(choice === "a" ? [a, b] : [b, a]));
+      const [chosen, rejected] = choice === "a" ? [a, b] : [b, a];
+      await dataset.addPair(prompt, chosen, rejected);
     }
   } finally {
     reader.close();

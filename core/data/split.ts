@@ -125,7 +125,7 @@ function dealParts(keys: ReadonlyMap<number, string>, { seed, validation, test }
   return parts;
 }
 
-/** One name for all keys that were joined, directly or by way of others: the smallest. */
+/** One name for all keys that were joined, directly or by way of others: the smallest, whatever the order of joining. */
 class JoinedSets {
   readonly #parents = new Map<string, string>();
 
