@@ -7,7 +7,7 @@ import { textTable } from "../contract/text-table.ts";
 import { formatBytes, formatCount, formatSeconds } from "../contract/units.ts";
 import { writeFileAtomic } from "../files/atomic.ts";
 import type { Task } from "../tasks/task.ts";
-import { mean } from "../train/losses/numbers.ts";
+import { mean } from "../contract/numbers.ts";
 import type { RunFolder } from "../train/run-folder.ts";
 import { curvesSvg, type ReferenceLine } from "./curves-svg.ts";
 import { demoPage } from "./demo-page.ts";

@@ -1,7 +1,7 @@
 /** How long a step of SFT or DPO takes on this machine: a part of one is done, and what is left out is computed from it. */
 
 import { toolsOf } from "../tasks/task.ts";
-import { mean, sum } from "../train/losses/numbers.ts";
+import { mean, sum } from "../contract/numbers.ts";
 import { packMicroBatches, tokensOf, type TokenRow } from "../train/micro-batches.ts";
 import type { PreparedRun } from "../train/prepare-run.ts";
 import { PromptOrder } from "../train/prompt-order.ts";

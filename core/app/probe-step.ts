@@ -4,7 +4,7 @@ import type { RunConfig } from "../contract/config.ts";
 import type { Model, Sample } from "../engine/types.ts";
 import type { EnginePolicy } from "../evaluate/policy.ts";
 import { toolsOf } from "../tasks/task.ts";
-import { mean, sum } from "../train/losses/numbers.ts";
+import { mean, sum } from "../contract/numbers.ts";
 import { packMicroBatches } from "../train/micro-batches.ts";
 import type { PreparedRun } from "../train/prepare-run.ts";
 import { PromptOrder } from "../train/prompt-order.ts";

@@ -4,7 +4,7 @@
  */
 
 import type { RewardTrial } from "../contract/reward.ts";
-import { mean } from "../train/losses/numbers.ts";
+import { mean } from "../contract/numbers.ts";
 import { rankCorrelation, standardErrorsBetween } from "./reward-statistics.ts";
 import type { StoredRollout } from "./stored-rollouts.ts";
 

@@ -1,10 +1,10 @@
 /** The reward lab: a reward on stored rollouts, without training. */
 
 import { HoneError } from "../contract/errors.ts";
+import { allEqual } from "../contract/numbers.ts";
 import type { RewardTrial, ScoredRollout } from "../contract/reward.ts";
 import { openReward } from "../rewards/open-reward.ts";
 import type { Reward } from "../rewards/reward.ts";
-import { allEqual } from "../train/advantages.ts";
 import { controlFigures, suspectHacking, type Judged } from "./reward-hacking.ts";
 import { distribution, rankCorrelation } from "./reward-statistics.ts";
 import { rolloutsOfFile, rolloutsOfRun, type StoredRollout } from "./stored-rollouts.ts";

@@ -1,30 +1,24 @@
 /** Figures of the reward lab. */
 
 import type { Distribution } from "../contract/reward.ts";
-import { mean } from "../train/losses/numbers.ts";
+import { mean, quantile, standardDeviation, variance } from "../contract/numbers.ts";
 
 const spans = 10;
 
 export function distribution(values: readonly number[]): Distribution {
   const sorted = values.toSorted((a, b) => a - b);
-  const center = mean(values);
   const [min, max] = [sorted[0], sorted[sorted.length - 1]];
   const histogram: number[] = new Array<number>(max === min ? 1 : spans).fill(0);
   for (const value of values) {
     histogram[max === min ? 0 : Math.min(spans - 1, Math.floor((spans * (value - min)) / (max - min)))] += 1;
   }
-  const quantile = (share: number) => {
-    const at = share * (sorted.length - 1);
-    const below = Math.floor(at);
-    const above = Math.ceil(at);
-    return sorted[below] + (at - below) * (sorted[above] - sorted[below]);
-  };
+  const at = (share: number) => quantile(sorted, share);
   return {
-    mean: center,
-    std: Math.sqrt(mean(values.map((value) => (value - center) ** 2))),
+    mean: mean(values),
+    std: standardDeviation(values),
     min,
     max,
-    quantiles: { p10: quantile(0.1), p25: quantile(0.25), p50: quantile(0.5), p75: quantile(0.75), p90: quantile(0.9) },
+    quantiles: { p10: at(0.1), p25: at(0.25), p50: at(0.5), p75: at(0.75), p90: at(0.9) },
     histogram,
   };
 }
@@ -62,7 +56,5 @@ export function standardErrorsBetween(before: readonly number[], after: readonly
 }
 
 function squaredError(values: readonly number[]): number {
-  if (values.length < 2) return Infinity;
-  const center = mean(values);
-  return values.reduce((sum, value) => sum + (value - center) ** 2, 0) / (values.length - 1) / values.length;
+  return values.length < 2 ? Infinity : variance(values) / (values.length - 1);
 }

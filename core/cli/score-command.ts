@@ -5,7 +5,7 @@ import type { Command } from "commander";
 import { scoreTokens } from "../app/score.ts";
 import { Session } from "../app/session.ts";
 import { textTable } from "../contract/text-table.ts";
-import { mean } from "../train/losses/numbers.ts";
+import { mean } from "../contract/numbers.ts";
 import { findModel } from "../train/model-ref.ts";
 import { addModelFlags, modelChoices, runs } from "./command.ts";
 import { print, printJson, usageError } from "./terminal.ts";

@@ -1,6 +1,7 @@
 /** What the command line says, and where: results on stdout, everything else on stderr. */
 
 import { errorKind, errorToData, HoneError } from "../contract/errors.ts";
+import { mean } from "../contract/numbers.ts";
 import { asUserError } from "../files/system-error.ts";
 
 export const exitCodes = { ok: 0, failed: 1, usage: 2, interrupted: 130 } as const;
@@ -94,13 +95,12 @@ const bars = "▁▂▃▄▅▆▇█";
 export function sparkline(values: readonly number[], width: number): string {
   if (values.length === 0) return "";
   const spans = Math.min(width, values.length);
-  const means = Array.from({ length: spans }, (_, i) => {
-    const span = values.slice(Math.floor((i * values.length) / spans), Math.floor(((i + 1) * values.length) / spans));
-    return span.reduce((sum, value) => sum + value, 0) / span.length;
-  });
+  const means = Array.from({ length: spans }, (_, i) =>
+    mean(values.slice(Math.floor((i * values.length) / spans), Math.floor(((i + 1) * values.length) / spans))),
+  );
   const low = Math.min(...means);
   const high = Math.max(...means);
   return means
-    .map((mean) => bars[high === low ? 3 : Math.min(7, Math.floor((8 * (mean - low)) / (high - low)))])
+    .map((value) => bars[high === low ? 3 : Math.min(7, Math.floor((8 * (value - low)) / (high - low)))])
     .join("");
 }

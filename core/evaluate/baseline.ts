@@ -1,6 +1,7 @@
 /** What a baseline says about errors and groups: answers of one model to some rows, several each. */
 
 import type { EvalItem, FailureGroup } from "../contract/eval.ts";
+import { mean } from "../contract/numbers.ts";
 
 export interface Baseline {
   /** Rows that were answered. */
@@ -84,8 +85,4 @@ function rewardOf({ reward }: EvalItem): number {
 
 function spread(values: readonly number[]): number {
   return Math.max(...values) - Math.min(...values);
-}
-
-function mean(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }

@@ -4,6 +4,7 @@
  */
 
 import type { Interval } from "../contract/eval.ts";
+import { quantile, sum } from "../contract/numbers.ts";
 import { Random, type Seed } from "../contract/random.ts";
 
 /** A problem's share of a mean: the sum of its values, and their number. */
@@ -19,14 +20,14 @@ export function bootstrapMean(clusters: Cluster[], random: Random): Interval | u
   const counted = clusters.filter(({ count }) => count > 0);
   if (counted.length === 0) return undefined;
   const means = new Float64Array(resamples).map(() => {
-    let sum = 0;
+    let total = 0;
     let count = 0;
     for (let i = 0; i < counted.length; i++) {
       const cluster = random.pick(counted);
-      sum += cluster.sum;
+      total += cluster.sum;
       count += cluster.count;
     }
-    return sum / count;
+    return total / count;
   });
   means.sort();
   return { mean: clusterMean(counted), lo: quantile(means, 0.025), hi: quantile(means, 0.975) };
@@ -38,15 +39,7 @@ export function seededInterval(clusters: Cluster[], seed: Seed, name: string): I
 }
 
 function clusterMean(clusters: Cluster[]): number {
-  return clusters.reduce((total, { sum }) => total + sum, 0) / clusters.reduce((total, { count }) => total + count, 0);
-}
-
-/** Of sorted values, with linear interpolation. */
-function quantile(sorted: Float64Array, share: number): number {
-  const position = share * (sorted.length - 1);
-  const below = Math.floor(position);
-  const above = Math.ceil(position);
-  return sorted[below] + (position - below) * (sorted[above] - sorted[below]);
+  return sum(clusters.map((cluster) => cluster.sum)) / sum(clusters.map(({ count }) => count));
 }
 
 /** Clusters of `items`; those without a value are left out. */
@@ -57,7 +50,7 @@ export function clusterBy<Item>(
 ): Cluster[] {
   return [...Map.groupBy(items, problem).values()].map((group) => {
     const values = group.map(value).filter((one) => one !== undefined);
-    return { sum: values.reduce((total, one) => total + one, 0), count: values.length };
+    return { sum: sum(values), count: values.length };
   });
 }
 

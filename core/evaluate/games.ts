@@ -2,6 +2,7 @@
 
 import { CancelledError } from "../contract/errors.ts";
 import type { EvalReport, GameCell, GameRecord } from "../contract/eval.ts";
+import { sum } from "../contract/numbers.ts";
 import { deriveSeed, Random, type Seed } from "../contract/random.ts";
 import type { Game, Side, Task } from "../tasks/task.ts";
 import { answerFields, type Answer, type Policy, type PolicySettings } from "./policy-types.ts";
@@ -65,7 +66,7 @@ export function tabulateGames(records: readonly GameRecord[], modelOpponents: re
 
 function tabulateCell(records: readonly GameRecord[], againstModel: boolean): GameCell {
   const count = (result: GameRecord["result"]) => records.filter((record) => record.result === result).length;
-  const moves = records.reduce((sum, record) => sum + record.moves.length, 0);
+  const moves = sum(records.map((record) => record.moves.length));
   return {
     win: count("win") + count("opponent_illegal"),
     draw: count("draw"),

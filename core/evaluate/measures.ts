@@ -10,6 +10,7 @@ import type {
   SolutionItem,
 } from "../contract/eval.ts";
 import { HoneError } from "../contract/errors.ts";
+import { mean, sum, tally } from "../contract/numbers.ts";
 import type { Seed } from "../contract/random.ts";
 import { clusterBy, oncePerCluster, seededInterval, type Cluster } from "./bootstrap.ts";
 
@@ -60,15 +61,15 @@ export function measure(all: readonly EvalItem[], names: MeasureNames, seed: See
 }
 
 /** Tokens that the model wrote in an episode. */
-export function responseLength({ turns }: EvalItem): number {
-  return turns.reduce((sum, { tokens }) => sum + tokens.length, 0);
+function responseLength({ turns }: EvalItem): number {
+  return sum(turns.map(({ tokens }) => tokens.length));
 }
 
 /** Over the episodes of which it is known; null when that is none. */
 function meanThinking(items: readonly EvalItem[]): number | null {
   const counts = items.flatMap(({ turns }) => {
     const known = turns.map(({ thinking_tokens }) => thinking_tokens).filter((tokens) => tokens !== null);
-    return known.length === 0 ? [] : [known.reduce((sum, tokens) => sum + tokens, 0)];
+    return known.length === 0 ? [] : [sum(known)];
   });
   return counts.length === 0 ? null : mean(counts);
 }
@@ -138,8 +139,8 @@ function solutionChange(before: readonly SolutionItem[], after: readonly Solutio
       problemOf,
     ).values(),
   ].map((pairs) => ({
-    sum: pairs.reduce((sum, pair) => sum + pair.before.logprob - pair.after.logprob, 0),
-    count: pairs.reduce((sum, pair) => sum + pair.after.tokens, 0),
+    sum: sum(pairs.map((pair) => pair.before.logprob - pair.after.logprob)),
+    count: sum(pairs.map((pair) => pair.after.tokens)),
   }));
   return seededInterval(clusters, seed, "change solution_loss") ?? null;
 }
@@ -189,12 +190,6 @@ function mostChosen(items: readonly EvalItem[]): Measures["most_chosen"] {
   return top === undefined ? null : { choice: top[0], share: top[1] / items.length };
 }
 
-function tally(values: readonly string[]): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
-  return counts;
-}
-
 export function isCut(stopReason: string): boolean {
   return stopReason === "length" || stopReason === "context_full";
 }
@@ -205,8 +200,4 @@ function asNumber(value: boolean | undefined): number | undefined {
 
 function difference(after: number | undefined, before: number | undefined): number | undefined {
   return after === undefined || before === undefined ? undefined : after - before;
-}
-
-function mean(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }

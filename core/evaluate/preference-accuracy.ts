@@ -3,6 +3,7 @@
 import type { z } from "zod";
 import type { preferenceAccuracySchema, PreferenceItem } from "../contract/eval.ts";
 import { HoneError } from "../contract/errors.ts";
+import { mean, softplus } from "../contract/numbers.ts";
 import type { Seed } from "../contract/random.ts";
 import type { Model } from "../engine/types.ts";
 import type { Task, TaskRow } from "../tasks/task.ts";
@@ -75,7 +76,7 @@ export async function preferenceAccuracy(
     );
   const ofMargin = (name: string, value: (margin: number) => number) =>
     interval(name, ({ margin }) => (margin === undefined ? undefined : value(margin))) ?? null;
-  const mean = (side: 0 | 1) => scored.reduce((total, _, i) => total + policy[2 * i + side].logprob, 0) / scored.length;
+  const meanLogprob = (side: 0 | 1) => mean(fit.map((_, i) => policy[2 * i + side].logprob));
   return {
     accuracy: interval("preference_accuracy", (one) => Number(one.gap > 0)) ?? fail(task),
     reward_accuracy: ofMargin("rewards/accuracies", (margin) => Number(margin > 0)),
@@ -84,7 +85,7 @@ export async function preferenceAccuracy(
       "eval_loss",
       (margin) => (1 - labelSmoothing) * softplus(-margin) + labelSmoothing * softplus(margin),
     ),
-    logps: { chosen: mean(0), rejected: mean(1) },
+    logps: { chosen: meanLogprob(0), rejected: meanLogprob(1) },
     pairs: fit.length,
     skipped: all.length - fit.length,
     items: fit.map(({ row_id, problem }, i) => ({
@@ -98,11 +99,6 @@ export async function preferenceAccuracy(
 
 function sameIds(a: Int32Array, b: Int32Array): boolean {
   return a.length === b.length && a.every((id, i) => id === b[i]);
-}
-
-/** log(1 + e^x) without overflow. */
-function softplus(x: number): number {
-  return Math.max(x, 0) + Math.log1p(Math.exp(-Math.abs(x)));
 }
 
 function noPreferences(task: Pick<Task, "name">): HoneError {

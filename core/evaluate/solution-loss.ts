@@ -3,6 +3,7 @@
 import type { z } from "zod";
 import type { Interval, SolutionItem, solutionLossSchema } from "../contract/eval.ts";
 import { HoneError } from "../contract/errors.ts";
+import { sum } from "../contract/numbers.ts";
 import type { Seed } from "../contract/random.ts";
 import type { Model } from "../engine/types.ts";
 import type { Task, TaskRow } from "../tasks/task.ts";
@@ -44,7 +45,7 @@ export async function solutionLoss(
   const items = fit.map(({ row_id, problem }, i) => ({ row_id, problem, ...scores[i] }));
   return {
     loss: tokenLoss(items, seed, "eval_loss") ?? fail(task),
-    tokens: scores.reduce((sum, { tokens }) => sum + tokens, 0),
+    tokens: sum(scores.map(({ tokens }) => tokens)),
     rows: fit.length,
     skipped: all.length - fit.length,
     items,
@@ -63,8 +64,8 @@ export function tokenLoss(
   name: string,
 ): Interval | undefined {
   const clusters = [...Map.groupBy(scored, ({ problem }) => problem).values()].map((group) => ({
-    sum: -group.reduce((total, { logprob }) => total + logprob, 0),
-    count: group.reduce((total, { tokens }) => total + tokens, 0),
+    sum: -sum(group.map(({ logprob }) => logprob)),
+    count: sum(group.map(({ tokens }) => tokens)),
   }));
   return seededInterval(clusters, seed, name);
 }

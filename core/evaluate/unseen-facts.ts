@@ -6,6 +6,7 @@
  */
 
 import { messageText, type ChatMessage } from "../contract/chat.ts";
+import { sum } from "../contract/numbers.ts";
 import { toolsOf, type Task, type TaskRow } from "../tasks/task.ts";
 
 export interface UnseenFacts {
@@ -45,7 +46,7 @@ export function unseenFacts(task: Task, rows: readonly TaskRow[]): UnseenFacts |
       if (!seen.includes(fact) && !isForm(fact)) unseen.set(fact, (unseen.get(fact) ?? 0) + 1);
     }
   }
-  const count = [...unseen.values()].reduce((sum, one) => sum + one, 0);
+  const count = sum([...unseen.values()]);
   const examples = [...unseen].toSorted(([a, x], [b, y]) => y - x || (a < b ? -1 : 1)).map(([fact]) => fact);
   return { rows: answered.length, facts, share: facts === 0 ? 0 : count / facts, examples: examples.slice(0, 5) };
 }

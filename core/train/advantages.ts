@@ -12,7 +12,7 @@
 
 import type { advantageEstimators } from "../contract/config.ts";
 import { HoneError } from "../contract/errors.ts";
-import { mean, sum } from "./losses/numbers.ts";
+import { allEqual, mean, variance } from "../contract/numbers.ts";
 
 export type AdvantageEstimator = (typeof advantageEstimators)[number];
 
@@ -82,15 +82,9 @@ export function groupAdvantages(
   };
 }
 
-export function allEqual(values: readonly number[]): boolean {
-  return values.every((value) => value === values[0]);
-}
-
 /** 0 for equal values, exactly. */
 function deviation(values: readonly number[], std: "population" | "sample"): number {
   if (allEqual(values)) return 0;
-  const mu = mean(values);
-  return Math.sqrt(
-    sum(values.map((value) => (value - mu) ** 2)) / (std === "sample" ? values.length - 1 : values.length),
-  );
+  const n = values.length;
+  return Math.sqrt(variance(values) * (std === "sample" ? n / (n - 1) : 1));
 }

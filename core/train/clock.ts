@@ -1,6 +1,6 @@
 /** Where a step's time went, and how long the rest will take. */
 
-import { mean } from "./losses/numbers.ts";
+import { mean } from "../contract/numbers.ts";
 
 const recent = 20;
 

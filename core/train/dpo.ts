@@ -8,7 +8,7 @@ import type { TokenPair } from "../evaluate/preference-accuracy.ts";
 import { batchMethod, type BatchRun } from "./batch-method.ts";
 import type { Method } from "./loop.ts";
 import { dpoLoss, type DpoResult } from "./losses/dpo.ts";
-import { sum } from "./losses/numbers.ts";
+import { sum } from "../contract/numbers.ts";
 import { mergeStats, statMean } from "./losses/stats.ts";
 import { packMicroBatches, sliceOf, spread, tokensOf } from "./micro-batches.ts";
 import type { PairReference } from "./pair-reference.ts";

@@ -1,7 +1,7 @@
 /** Levels of a run's metrics: means over a few steps, so that one odd batch raises nothing. */
 
 import type { MetricsRow } from "../contract/run.ts";
-import { mean } from "./losses/numbers.ts";
+import { mean } from "../contract/numbers.ts";
 
 /** Steps that a level is averaged over. */
 export const span = 5;

@@ -12,7 +12,7 @@ import type { ForwardResult } from "../engine/types.ts";
 import { isCut } from "../evaluate/measures.ts";
 import type { Method, ReadyConfig } from "./loop.ts";
 import { gae, whiten } from "./losses/gae.ts";
-import { mean } from "./losses/numbers.ts";
+import { mean, variance } from "../contract/numbers.ts";
 import { ppoLoss } from "./losses/ppo.ts";
 import { valueLoss } from "./losses/value.ts";
 import { sliceOf, type MicroBatch } from "./micro-batches.ts";
@@ -160,11 +160,6 @@ function criticMetrics(rows: readonly JudgedRow[]): Record<string, number> {
 /** Entries of the trained tokens. */
 function trainedOf({ mask }: RolloutRow, entries: Float32Array | Float64Array): number[] {
   return Array.from(entries).filter((_, t) => mask[t] !== 0);
-}
-
-function variance(values: readonly number[]): number {
-  const centre = mean(values);
-  return mean(values.map((value) => (value - centre) ** 2));
 }
 
 function ppoObjective(config: ReadyConfig, trainsPolicy: boolean): Objective {

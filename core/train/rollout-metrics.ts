@@ -2,17 +2,10 @@
 
 import { isCut } from "../evaluate/measures.ts";
 import type { Task } from "../tasks/task.ts";
-import { allEqual } from "./advantages.ts";
-import { mean, sum } from "./losses/numbers.ts";
+import { allEqual, mean, standardDeviation, sum, tally } from "../contract/numbers.ts";
 import type { Rollout, RolloutGroup } from "./rollouts.ts";
 
 type Metrics = Record<string, number>;
-
-/** Population standard deviation, two passes. */
-function standardDeviation(values: readonly number[]): number {
-  const center = mean(values);
-  return Math.sqrt(mean(values.map((value) => (value - center) ** 2)));
-}
 
 /** `grouped`: answers are compared within their group, so that one of equal rewards teaches nothing. */
 export function rolloutMetrics(
@@ -114,7 +107,7 @@ function answerMetrics({ failures }: Pick<Task, "failures">, rollouts: readonly 
     const asked = rollouts.map(({ score }) => score.info.outcomes[name]).filter((value) => value !== undefined);
     metrics[`outcomes/${name}`] = mean(asked.map(Number));
   }
-  const choices = rollouts.map(({ score }) => score.info.choice);
+  const choices = rollouts.flatMap(({ score }) => score.info.choice ?? []);
   const counts = [...tally(choices).values()];
   if (counts.length > 0) metrics["choices/top_share"] = Math.max(...counts) / rollouts.length;
   return metrics;
@@ -127,11 +120,6 @@ function addShares(
   labels: readonly (string | undefined)[],
 ): void {
   for (const label of known) metrics[`${prefix}/${label}`] = 0;
-  for (const [label, count] of tally(labels)) metrics[`${prefix}/${label}`] = count / labels.length;
-}
-
-function tally(labels: readonly (string | undefined)[]): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const label of labels) if (label !== undefined) counts.set(label, (counts.get(label) ?? 0) + 1);
-  return counts;
+  for (const [label, count] of tally(labels.filter((one) => one !== undefined)))
+    metrics[`${prefix}/${label}`] = count / labels.length;
 }

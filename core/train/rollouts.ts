@@ -1,6 +1,7 @@
 /** One step's rollouts: which prompts, the episodes played on them, and what they were worth. */
 
 import { HoneError } from "../contract/errors.ts";
+import { allEqual } from "../contract/numbers.ts";
 import { deriveSeed } from "../contract/random.ts";
 import type { RunConfig } from "../contract/config.ts";
 import { plural } from "../contract/units.ts";
@@ -9,7 +10,6 @@ import { isCut } from "../evaluate/measures.ts";
 import type { EnginePolicy } from "../evaluate/policy.ts";
 import type { PolicySettings } from "../evaluate/policy-types.ts";
 import { toolsOf, type Score, type Task, type TaskRow } from "../tasks/task.ts";
-import { allEqual } from "./advantages.ts";
 import { PromptOrder, type DataCursor } from "./prompt-order.ts";
 import { trajectoryRows, type TrajectoryRow } from "./trajectory-rows.ts";
 

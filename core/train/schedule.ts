@@ -11,7 +11,7 @@
 import { schedules, type RunConfig } from "../contract/config.ts";
 import { HoneError } from "../contract/errors.ts";
 import type { OptimStepOptions } from "../engine/types.ts";
-import { clamp } from "./losses/numbers.ts";
+import { clamp } from "../contract/numbers.ts";
 
 export interface Schedule {
   name: (typeof schedules)[number];

@@ -2,7 +2,7 @@
 
 import { batchMethod, type BatchRun } from "./batch-method.ts";
 import type { Method } from "./loop.ts";
-import { sum } from "./losses/numbers.ts";
+import { sum } from "../contract/numbers.ts";
 import { sftLoss } from "./losses/sft.ts";
 import { mergeStats, statMean } from "./losses/stats.ts";
 import { stepNormalisers } from "./losses/types.ts";

@@ -2,7 +2,7 @@
 
 import type { RunConfig } from "../contract/config.ts";
 import type { Batch, ForwardOptions, ForwardResult, Model, OptimStepOptions } from "../engine/types.ts";
-import { mean, sum } from "./losses/numbers.ts";
+import { mean, sum } from "../contract/numbers.ts";
 import { count, mergeStats, policyMetrics, statMean, type Stats, type PolicyStat } from "./losses/stats.ts";
 import { stepNormalisers, type LossResult, type Normalisers } from "./losses/types.ts";
 import { packMicroBatches, sliceOf, spread, type MicroBatch } from "./micro-batches.ts";

@@ -10,7 +10,7 @@
  * Source: Rafailov et al. 2023; label smoothing from Mitchell 2023 (conservative DPO).
  */
 
-import { sigmoid, softplus } from "./numbers.ts";
+import { sigmoid, softplus } from "../../contract/numbers.ts";
 import { count, type Stats } from "./stats.ts";
 import type { Floats } from "./types.ts";
 

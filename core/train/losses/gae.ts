@@ -9,7 +9,7 @@
  * Source: Schulman et al. 2016.
  */
 
-import { mean, sum } from "./numbers.ts";
+import { mean, standardDeviation } from "../../contract/numbers.ts";
 import type { Floats } from "./types.ts";
 
 export interface GaeRow {
@@ -55,7 +55,7 @@ export function whiten(advantages: readonly Float64Array[], masks: readonly Uint
   const trained = advantages.flatMap((row, i) => [...row.filter((_, t) => masks[i][t] !== 0)]);
   if (trained.length === 0) return;
   const centre = mean(trained);
-  const std = Math.sqrt(sum(trained.map((value) => (value - centre) ** 2)) / trained.length);
+  const std = standardDeviation(trained);
   const scale = std <= leastStd ? 1 : std;
   advantages.forEach((row, i) => {
     for (let t = 0; t < row.length; t++) if (masks[i][t] !== 0) row[t] = (row[t] - centre) / scale;

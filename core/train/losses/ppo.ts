@@ -9,7 +9,7 @@
  * Sources: Schulman et al. 2017; dual clip from Ye et al. 2020.
  */
 
-import { clamp } from "./numbers.ts";
+import { clamp } from "../../contract/numbers.ts";
 import { addRegularisers, emptyResult, type RegularisedRow } from "./regularise.ts";
 import { count, type PolicyStat } from "./stats.ts";
 import { clippedSurrogate } from "./surrogate.ts";

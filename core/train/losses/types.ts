@@ -10,7 +10,7 @@
  */
 
 import type { lossTypes } from "../../contract/config.ts";
-import { sum } from "./numbers.ts";
+import { sum } from "../../contract/numbers.ts";
 import type { Stats } from "./stats.ts";
 
 export type Floats = Float64Array | Float32Array;

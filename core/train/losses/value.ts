@@ -9,7 +9,7 @@
  * `clip_fraction`: share of trained tokens where the clipped term is the larger.
  */
 
-import { clamp } from "./numbers.ts";
+import { clamp } from "../../contract/numbers.ts";
 import { count, type Stats } from "./stats.ts";
 import type { Floats, Normalisers } from "./types.ts";
 

@@ -6,7 +6,7 @@ import { basename, join } from "node:path";
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { RunConfigInput } from "../../../core/contract/config.ts";
 import { readJsonLines } from "../../../core/files/jsonl.ts";
-import { mean } from "../../../core/train/losses/numbers.ts";
+import { mean } from "../../../core/contract/numbers.ts";
 import { checkpointFolder, listCheckpoints, readTrainerState } from "../../../core/train/checkpoints.ts";
 import { RunFolder } from "../../../core/train/run-folder.ts";
 import { resumeTraining, startTraining } from "../../../core/train/run.ts";
