@@ -2,7 +2,7 @@
 
 import { toolsOf } from "../tasks/task.ts";
 import { mean, sum } from "../contract/numbers.ts";
-import { packMicroBatches, tokensOf, type TokenRow } from "../train/micro-batches.ts";
+import { packMicroBatches, tokensOf, type TokenRow } from "../engine/micro-batches.ts";
 import type { PreparedRun } from "../train/prepare-run.ts";
 import { PromptOrder } from "../train/prompt-order.ts";
 import type { MethodProbe } from "./plan-run.ts";

@@ -5,7 +5,7 @@ import type { Model, Sample } from "../engine/types.ts";
 import type { EnginePolicy } from "../evaluate/policy.ts";
 import { toolsOf } from "../tasks/task.ts";
 import { mean, sum } from "../contract/numbers.ts";
-import { packMicroBatches } from "../train/micro-batches.ts";
+import { packMicroBatches } from "../engine/micro-batches.ts";
 import type { PreparedRun } from "../train/prepare-run.ts";
 import { PromptOrder } from "../train/prompt-order.ts";
 import { choosePrompts, episodeJobs, PromptCache, samplingOf } from "../train/rollouts.ts";

@@ -2,8 +2,8 @@
 
 import type { TokenView } from "../contract/data-json.ts";
 import type { DataRow } from "../contract/data.ts";
+import type { TokenRow } from "../engine/micro-batches.ts";
 import { preferenceTokens } from "../evaluate/preference-accuracy.ts";
-import type { ScoredRow } from "../evaluate/score-rows.ts";
 import type { TextChat } from "../evaluate/text-chat.ts";
 import { trainedRow, type RowLoss, type RowTask } from "../evaluate/trained-row.ts";
 import { taskData } from "../tasks/data-task.ts";
@@ -42,7 +42,7 @@ export function rowTokens(
   return { ...marked(chosen), rejected: marked(rejected) };
 }
 
-function marked({ promptIds, ids, mask }: ScoredRow): RowTokens {
+function marked({ promptIds, ids, mask }: TokenRow): RowTokens {
   return {
     ids: [...promptIds, ...ids],
     trained: [...Array.from(promptIds, () => false), ...Array.from(mask, (bit) => bit === 1)],

@@ -10,10 +10,11 @@ import { HoneError } from "../contract/errors.ts";
 import type { Control, ControlChange, Interval } from "../contract/eval.ts";
 import { deriveSeed, type Seed } from "../contract/random.ts";
 import type { Model } from "../engine/types.ts";
+import type { TokenRow } from "../engine/micro-batches.ts";
 import { readRows } from "../files/json.ts";
 import { seededInterval } from "./bootstrap.ts";
 import type { Policy } from "./policy-types.ts";
-import { scoreRows, type ScoredRow } from "./score-rows.ts";
+import { scoreRows } from "./score-rows.ts";
 import { tokenLoss } from "./solution-loss.ts";
 import type { TextChat } from "./text-chat.ts";
 
@@ -105,7 +106,7 @@ export async function measureControl(
 }
 
 /** The first token has nothing before it. */
-function textRow(ids: readonly number[]): ScoredRow {
+function textRow(ids: readonly number[]): TokenRow {
   return {
     promptIds: Int32Array.from(ids.slice(0, 1)),
     ids: Int32Array.from(ids.slice(1)),

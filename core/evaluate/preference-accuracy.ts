@@ -6,9 +6,10 @@ import { HoneError } from "../contract/errors.ts";
 import { mean, softplus } from "../contract/numbers.ts";
 import type { Seed } from "../contract/random.ts";
 import type { Model } from "../engine/types.ts";
+import { hasSameIds, type TokenRow } from "../engine/micro-batches.ts";
 import type { Task, TaskRow } from "../tasks/task.ts";
 import { clusterBy, seededInterval } from "./bootstrap.ts";
-import { scoreRows, type RowScore, type ScoredRow, type ScoreOptions } from "./score-rows.ts";
+import { scoreRows, type RowScore, type ScoreOptions } from "./score-rows.ts";
 import { canBeScored } from "./solution-loss.ts";
 import { answerTokens, type RowChat, type RowTask } from "./trained-row.ts";
 
@@ -19,7 +20,7 @@ export interface PreferenceAccuracy extends z.infer<typeof preferenceAccuracySch
 export interface PreferenceOptions extends ScoreOptions {
   seed: Seed;
   /** The frozen model that the policy is compared with: the base, or the same model with the adapter off. */
-  reference?: (rows: readonly ScoredRow[]) => Promise<RowScore[]>;
+  reference?: (rows: readonly TokenRow[]) => Promise<RowScore[]>;
   /** Default 0.1. */
   beta?: number;
   /** Default 0. */
@@ -29,8 +30,8 @@ export interface PreferenceOptions extends ScoreOptions {
 }
 
 export interface TokenPair {
-  chosen: ScoredRow;
-  rejected: ScoredRow;
+  chosen: TokenRow;
+  rejected: TokenRow;
 }
 
 /** Both answers of one row as tokens, on one shared prompt where the template renders it alike. */
@@ -38,7 +39,7 @@ export function preferenceTokens(chat: RowChat, task: RowTask, row: TaskRow): To
   if (task.preference === undefined) throw noPreferences(task);
   const { chosen: better, rejected: worse } = task.preference(row);
   const [chosen, rejected] = [better, worse].map((answer) => answerTokens(chat, task, row, answer));
-  return sameIds(chosen.promptIds, rejected.promptIds)
+  return hasSameIds(chosen.promptIds, rejected.promptIds)
     ? { chosen, rejected: { ...rejected, promptIds: chosen.promptIds } }
     : { chosen, rejected };
 }
@@ -57,7 +58,7 @@ export async function preferenceAccuracy(
     pair: preferenceTokens(chat, task, row),
   }));
   const fit = all.filter(({ pair: { chosen, rejected } }) => {
-    return canBeScored(chosen, maxLength) && canBeScored(rejected, maxLength) && !sameIds(chosen.ids, rejected.ids);
+    return canBeScored(chosen, maxLength) && canBeScored(rejected, maxLength) && !hasSameIds(chosen.ids, rejected.ids);
   });
   const answers = fit.flatMap(({ pair }) => [pair.chosen, pair.rejected]);
   const policy = await scoreRows((batch) => model.forward(batch), answers, options);
@@ -95,10 +96,6 @@ export async function preferenceAccuracy(
       rejected: policy[2 * i + 1].logprob,
     })),
   };
-}
-
-function sameIds(a: Int32Array, b: Int32Array): boolean {
-  return a.length === b.length && a.every((id, i) => id === b[i]);
 }
 
 function noPreferences(task: Pick<Task, "name">): HoneError {

@@ -6,9 +6,10 @@ import { HoneError } from "../contract/errors.ts";
 import { sum } from "../contract/numbers.ts";
 import type { Seed } from "../contract/random.ts";
 import type { Model } from "../engine/types.ts";
+import type { TokenRow } from "../engine/micro-batches.ts";
 import type { Task, TaskRow } from "../tasks/task.ts";
 import { seededInterval } from "./bootstrap.ts";
-import { scoreRows, type RowScore, type ScoredRow, type ScoreOptions } from "./score-rows.ts";
+import { scoreRows, type RowScore, type ScoreOptions } from "./score-rows.ts";
 import { trainedRow, type RowChat, type RowLoss } from "./trained-row.ts";
 
 export interface SolutionLoss extends z.infer<typeof solutionLossSchema> {
@@ -53,7 +54,7 @@ export async function solutionLoss(
 }
 
 /** A row with a token that counts, which the model can read whole. */
-export function canBeScored({ promptIds, ids, mask }: ScoredRow, maxLength: number): boolean {
+export function canBeScored({ promptIds, ids, mask }: TokenRow, maxLength: number): boolean {
   return mask.includes(1) && promptIds.length + ids.length <= maxLength;
 }
 

@@ -3,11 +3,11 @@
 import { readFileSync, existsSync } from "node:fs";
 import { HoneError } from "../contract/errors.ts";
 import type { ChatMessage, ToolDefinition } from "../contract/chat.ts";
+import type { TokenRow } from "../engine/micro-batches.ts";
 import { thinkClose, thinkOpen } from "../text/markers.ts";
 import { openChat, type Chat as TextLayer, type LossMode } from "../text/chat.ts";
 import { openTokenizer, type OpenTokenizerOptions } from "../text/open-tokenizer.ts";
 import type { Chat, ReadOptions } from "./policy.ts";
-import type { ScoredRow } from "./score-rows.ts";
 
 export interface TextChatOptions extends OpenTokenizerOptions {
   /** `chatml`, or a file with a Jinja template, instead of the model's own. */
@@ -90,7 +90,7 @@ export class TextChat implements Chat {
     tools: readonly ToolDefinition[],
     loss: LossMode,
     completionFrom?: number,
-  ): ScoredRow {
+  ): TokenRow {
     const { ids, trained } = this.text.render({
       messages,
       tools,

@@ -2,9 +2,9 @@
 
 import type { ChatMessage } from "../contract/chat.ts";
 import { HoneError } from "../contract/errors.ts";
+import type { TokenRow } from "../engine/micro-batches.ts";
 import { toolsOf, type Example, type Task, type TaskRow } from "../tasks/task.ts";
 import type { LossMode } from "../text/chat.ts";
-import type { ScoredRow } from "./score-rows.ts";
 import type { TextChat } from "./text-chat.ts";
 
 /** What making rows needs of a chat. */
@@ -27,7 +27,7 @@ export function hasSolutions({ solution, example }: Pick<Task, "solution" | "exa
  * Throws `no-solutions` for a task without them, `bad-loss-mask` when the row cannot have such a loss, `bad-row` for ids
  * that are none, and what `Chat.render` throws; all name the row.
  */
-export function trainedRow(chat: RowChat, task: RowTask, row: TaskRow, loss: RowLoss = null): ScoredRow {
+export function trainedRow(chat: RowChat, task: RowTask, row: TaskRow, loss: RowLoss = null): TokenRow {
   const example = task.example?.(row);
   if (example === undefined) {
     if (task.solution === undefined) throw noSolutions(task);
@@ -50,7 +50,7 @@ export function answerTokens(
   row: TaskRow,
   answer: readonly ChatMessage[],
   loss: RowLoss = null,
-): ScoredRow {
+): TokenRow {
   const prompt = task.prompt(row);
   const render = (mode: LossMode) =>
     namingRow(row, () => chat.renderTrained([...prompt, ...answer], toolsOf(task, row), mode, prompt.length));
@@ -61,7 +61,7 @@ export function answerTokens(
   return { ...tokens, mask: tokens.mask.map((m, i) => m & assistant.mask[i + shift]) };
 }
 
-function tokensRow(row: TaskRow, { tokens, loss_mask }: { tokens: number[]; loss_mask: number[] }): ScoredRow {
+function tokensRow(row: TaskRow, { tokens, loss_mask }: { tokens: number[]; loss_mask: number[] }): TokenRow {
   if (tokens.length !== loss_mask.length) {
     throw new HoneError(
       "bad-row",

@@ -3,14 +3,13 @@
  * frozen reference stands. Dropout is off. Reads top to bottom.
  */
 
-import type { ScoredRow } from "../evaluate/score-rows.ts";
 import type { TokenPair } from "../evaluate/preference-accuracy.ts";
 import { batchMethod, type BatchRun } from "./batch-method.ts";
 import type { Method } from "./loop.ts";
 import { dpoLoss, type DpoResult } from "./losses/dpo.ts";
 import { sum } from "../contract/numbers.ts";
 import { mergeStats, statMean } from "./losses/stats.ts";
-import { packMicroBatches, sliceOf, spread, tokensOf } from "./micro-batches.ts";
+import { packMicroBatches, sliceOf, spread, tokensOf, type TokenRow } from "../engine/micro-batches.ts";
 import type { PairReference } from "./pair-reference.ts";
 
 export interface DpoRun extends BatchRun<TokenPair> {
@@ -22,7 +21,7 @@ export function dpoMethod({ reference, ...run }: DpoRun): Method {
   return batchMethod(run, async (pairs, next) => {
     const parts: DpoResult[] = [];
     const bundles = pairs.map(({ chosen, rejected }) => [chosen, rejected]);
-    for (const micro of packMicroBatches<ScoredRow>(bundles, config.micro_batch_tokens)) {
+    for (const micro of packMicroBatches<TokenRow>(bundles, config.micro_batch_tokens)) {
       next();
       const frozen = await reference(micro.rows.map(({ row }) => row));
       const { logprobs } = await model.forward(micro.batch, { grad: true });

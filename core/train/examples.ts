@@ -6,7 +6,7 @@ import { preferenceTokens, type TokenPair } from "../evaluate/preference-accurac
 import type { Chat } from "../evaluate/policy.ts";
 import { trainedRow, type RowChat } from "../evaluate/trained-row.ts";
 import type { Task, TaskRow } from "../tasks/task.ts";
-import type { TokenRow } from "./micro-batches.ts";
+import { hasSameIds, type TokenRow } from "../engine/micro-batches.ts";
 
 /** What training draws from, and why other rows are not in it: a count by reason. */
 export interface Examples<Item> {
@@ -84,10 +84,6 @@ async function each(rows: readonly TaskRow[], signal: AbortSignal, work: (row: T
 
 function isTrained({ mask }: TokenRow): boolean {
   return mask.includes(1);
-}
-
-export function hasSameIds(a: Int32Array, b: Int32Array): boolean {
-  return a.length === b.length && a.every((id, i) => id === b[i]);
 }
 
 /** The row within the limit; undefined when it is to be skipped. */

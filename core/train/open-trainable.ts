@@ -7,7 +7,7 @@ import { formatBytes } from "../contract/units.ts";
 import type { Engine, LoraOptions, Model, OpenProgress } from "../engine/types.ts";
 import { optimizerStateName } from "./checkpoints.ts";
 import { adapterSettings, openModel, type ModelFiles } from "./model-ref.ts";
-import type { ReferenceForward } from "./update.ts";
+import type { Forward } from "../evaluate/score-rows.ts";
 
 export async function openTrainable(
   engine: Engine,
@@ -84,7 +84,7 @@ export async function openReference(
   config: RunConfig,
   files: ModelFiles,
   model: Model,
-): Promise<{ forward: ReferenceForward; close: () => Promise<void> } | undefined> {
+): Promise<{ forward: Forward; close: () => Promise<void> } | undefined> {
   if (config.beta === 0) return undefined;
   if (config.finetuning_type === "lora" && files.adapter === undefined) {
     return {

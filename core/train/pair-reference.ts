@@ -9,8 +9,9 @@ import { existsSync } from "node:fs";
 import { z } from "zod";
 import { HoneError } from "../contract/errors.ts";
 import type { Model } from "../engine/types.ts";
+import type { TokenRow } from "../engine/micro-batches.ts";
 import { preferenceTokens } from "../evaluate/preference-accuracy.ts";
-import { scoreRows, type RowScore, type ScoredRow, type ScoreOptions } from "../evaluate/score-rows.ts";
+import { scoreRows, type RowScore, type ScoreOptions } from "../evaluate/score-rows.ts";
 import { canBeScored } from "../evaluate/solution-loss.ts";
 import { writeFileAtomic } from "../files/atomic.ts";
 import { readRows } from "../files/json.ts";
@@ -20,7 +21,7 @@ import type { PreparedRun, TrainContext } from "./prepare-run.ts";
 import type { RunFolder } from "./run-folder.ts";
 
 /** Log-probs of rows under the reference, in their order. */
-export type PairReference = (rows: readonly ScoredRow[]) => Promise<RowScore[]>;
+export type PairReference = (rows: readonly TokenRow[]) => Promise<RowScore[]>;
 
 /** A line of `reference.jsonl`: an answer by the hash of its tokens, and its log-prob as a float64. */
 const lineSchema = z.object({ tokens: z.string(), logprob: z.number(), trained: z.number().int() });
@@ -56,7 +57,7 @@ export async function openPairReference(
 }
 
 /** All answers that will be compared, in training and in its evaluations. */
-function answersOf({ task, rows, chat, examples, maxLength }: PreparedRun): ScoredRow[] {
+function answersOf({ task, rows, chat, examples, maxLength }: PreparedRun): TokenRow[] {
   const validation = rows.validation.map((row) => preferenceTokens(chat, task, row));
   return [...(examples.dpo?.items ?? []), ...validation]
     .flatMap(({ chosen, rejected }) => [chosen, rejected])
@@ -72,7 +73,7 @@ export function adapterOff(model: Model, options: ScoreOptions): PairReference {
 export async function writeReference(
   path: string,
   model: Model,
-  rows: readonly ScoredRow[],
+  rows: readonly TokenRow[],
   options: ScoreOptions,
 ): Promise<void> {
   const different = new Map(rows.map((row) => [keyOf(row), row]));
@@ -104,7 +105,7 @@ export function readReference(path: string): PairReference {
     });
 }
 
-function keyOf({ promptIds, ids, mask }: ScoredRow): string {
+function keyOf({ promptIds, ids, mask }: TokenRow): string {
   const hash = createHash("sha256");
   for (const part of [promptIds, ids, mask]) {
     hash.update(Buffer.from(part.buffer, part.byteOffset, part.byteLength)).update("|");

@@ -15,7 +15,7 @@ import { gae, whiten } from "./losses/gae.ts";
 import { mean, variance } from "../contract/numbers.ts";
 import { ppoLoss } from "./losses/ppo.ts";
 import { valueLoss } from "./losses/value.ts";
-import { sliceOf, type MicroBatch } from "./micro-batches.ts";
+import { sliceOf, type MicroBatch } from "../engine/micro-batches.ts";
 import { worked, type RlRun } from "./rl.ts";
 import { toRolloutLines } from "./rollout-lines.ts";
 import { rolloutMetrics } from "./rollout-metrics.ts";

@@ -11,9 +11,9 @@ import { hasSolutions, type RowChat } from "../evaluate/trained-row.ts";
 import type { Task, TaskRow } from "../tasks/task.ts";
 import { openTask } from "../tasks/open-task.ts";
 import type { TrainListener } from "./events.ts";
-import { dpoExamples, hasSameIds, sftExamples, skipReasons, type Examples } from "./examples.ts";
+import { dpoExamples, sftExamples, skipReasons, type Examples } from "./examples.ts";
 import type { ReadyConfig } from "./loop.ts";
-import type { TokenRow } from "./micro-batches.ts";
+import { hasSameIds, type TokenRow } from "../engine/micro-batches.ts";
 import { findModel, type ModelFiles } from "./model-ref.ts";
 import { chooseMicroBatchTokens, openTrainable } from "./open-trainable.ts";
 

@@ -3,20 +3,21 @@
  * better ones. One step is one batch of rollouts and all optimizer steps on it. Reads top to bottom.
  */
 
+import type { Forward } from "../evaluate/score-rows.ts";
 import { groupAdvantages } from "./advantages.ts";
 import type { Method, ReadyConfig } from "./loop.ts";
 import { grpoLoss } from "./losses/grpo.ts";
 import { gspoLoss } from "./losses/gspo.ts";
-import { tokensOf } from "./micro-batches.ts";
+import { tokensOf } from "../engine/micro-batches.ts";
 import { toRolloutLines } from "./rollout-lines.ts";
 import { rolloutMetrics } from "./rollout-metrics.ts";
 import { RolloutSampler, type RolloutGroup, type RolloutSource } from "./rollouts.ts";
-import { policyRows, scoreAgain, updatePolicy, type Objective, type ReferenceForward } from "./update.ts";
+import { policyRows, scoreAgain, updatePolicy, type Objective } from "./update.ts";
 
 export interface RlRun extends RolloutSource {
   config: ReadyConfig;
   /** Scores a batch under the frozen starting model; needed when `beta` is above 0. */
-  reference?: ReferenceForward;
+  reference?: Forward;
 }
 
 export function rlMethod({ config, policy, reference, task, rows }: RlRun): Method {

@@ -7,6 +7,7 @@ import { HoneError } from "../contract/errors.ts";
 import { resolveConfig } from "../contract/resolve-config.ts";
 import type { RunRecord, TrainerState } from "../contract/run.ts";
 import { plural } from "../contract/units.ts";
+import type { Forward } from "../evaluate/score-rows.ts";
 import { requireFreeBytes } from "../files/disk.ts";
 import { lockFolder } from "../files/lock.ts";
 import { newRunName, runsFolder, runWord } from "../store/library.ts";
@@ -34,7 +35,6 @@ import { rlMethod } from "./rl.ts";
 import { RunFolder } from "./run-folder.ts";
 import { makeRecord, refuseOtherBase } from "./run-record.ts";
 import { sftMethod } from "./sft.ts";
-import type { ReferenceForward } from "./update.ts";
 
 export interface TrainResult {
   run: string;
@@ -207,7 +207,7 @@ async function runToEnd(
 
 function makeMethod(
   { config, model, policy, task, rows, examples }: PreparedRun,
-  { reference, pairs }: { reference: ReferenceForward | undefined; pairs: PairReference | undefined },
+  { reference, pairs }: { reference: Forward | undefined; pairs: PairReference | undefined },
 ): Method {
   const rl = { config, policy, ...(reference !== undefined && { reference }), task, rows: rows.train };
   switch (config.method) {

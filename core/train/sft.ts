@@ -6,7 +6,7 @@ import { sum } from "../contract/numbers.ts";
 import { sftLoss } from "./losses/sft.ts";
 import { mergeStats, statMean } from "./losses/stats.ts";
 import { stepNormalisers } from "./losses/types.ts";
-import { packMicroBatches, sliceOf, spread, tokensOf, type TokenRow } from "./micro-batches.ts";
+import { packMicroBatches, sliceOf, spread, tokensOf, type TokenRow } from "../engine/micro-batches.ts";
 
 export function sftMethod(run: BatchRun<TokenRow>): Method {
   const { config, model } = run;

@@ -5,7 +5,7 @@
  */
 
 import type { Answer } from "../evaluate/policy-types.ts";
-import type { TokenRow } from "./micro-batches.ts";
+import type { TokenRow } from "../engine/micro-batches.ts";
 
 export interface TrajectoryRow extends TokenRow {
   /** The sampler's log-probs at temperature 1; NaN where the environment wrote. One per id. */

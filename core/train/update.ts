@@ -1,19 +1,16 @@
 /** From scored rollouts to a better policy: one or more optimizer steps over mini-batches of groups. */
 
-import type { RunConfig } from "../contract/config.ts";
-import type { Batch, ForwardOptions, ForwardResult, Model, OptimStepOptions } from "../engine/types.ts";
+import type { ForwardOptions, ForwardResult, Model, OptimStepOptions } from "../engine/types.ts";
+import type { Forward } from "../evaluate/score-rows.ts";
 import { mean, sum } from "../contract/numbers.ts";
 import { count, mergeStats, policyMetrics, statMean, type Stats, type PolicyStat } from "./losses/stats.ts";
 import { stepNormalisers, type LossResult, type Normalisers } from "./losses/types.ts";
-import { packMicroBatches, sliceOf, spread, type MicroBatch } from "./micro-batches.ts";
+import { packMicroBatches, sliceOf, spread, type MicroBatch } from "../engine/micro-batches.ts";
+import type { ReadyConfig } from "./loop.ts";
 import type { RolloutGroup, RolloutRow } from "./rollouts.ts";
 import { learningRate, makeSchedule, optimizerOptions } from "./schedule.ts";
 
-type Config = RunConfig & { micro_batch_tokens: number };
 type Metrics = Record<string, number>;
-
-/** A forward pass of the frozen reference, without gradients. */
-export type ReferenceForward = (batch: Batch, options: ForwardOptions) => Promise<ForwardResult>;
 
 /**
  * Log-probs that the training engine must give before the update: those of the reference when there is a KL term, and
@@ -23,8 +20,8 @@ export type ReferenceForward = (batch: Batch, options: ForwardOptions) => Promis
  */
 export async function scoreAgain(
   model: Model,
-  reference: ReferenceForward | undefined,
-  config: Config,
+  reference: Forward | undefined,
+  config: ReadyConfig,
   groups: readonly RolloutGroup[],
   {
     values,
@@ -82,7 +79,7 @@ export interface UpdateOptions {
 
 export async function updatePolicy(
   model: Model,
-  config: Config,
+  config: ReadyConfig,
   groups: readonly RolloutGroup[],
   objective: Objective,
   options: UpdateOptions,
@@ -120,7 +117,7 @@ interface OptimizerStep {
 /** Gradients of all micro-batches are those of one loss over the whole mini-batch: they are summed, never averaged. */
 async function optimizerStep(
   model: Model,
-  config: Config,
+  config: ReadyConfig,
   bundles: readonly (readonly RolloutRow[])[],
   objective: Objective,
   lr: number,

@@ -3,8 +3,8 @@
 import { beforeAll, expect, test } from "vitest";
 import { Session } from "../../../core/app/session.ts";
 import type { ChatMessage } from "../../../core/contract/chat.ts";
+import type { TokenRow } from "../../../core/engine/micro-batches.ts";
 import { preferenceTokens } from "../../../core/evaluate/preference-accuracy.ts";
-import type { ScoredRow } from "../../../core/evaluate/score-rows.ts";
 import type { TextChat } from "../../../core/evaluate/text-chat.ts";
 import { trainedRow } from "../../../core/evaluate/trained-row.ts";
 import { madeTask } from "../train/made-task.ts";
@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 
 /** The tokens in the loss, as text. */
-function trainedText({ ids, mask }: ScoredRow): string {
+function trainedText({ ids, mask }: TokenRow): string {
   return chat.decode(ids.filter((_, i) => mask[i] === 1));
 }
 

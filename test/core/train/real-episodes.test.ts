@@ -17,7 +17,7 @@ import type { Episode, Task } from "../../../core/tasks/task.ts";
 import { ticTacToe } from "../../../core/tasks/tic-tac-toe/tic-tac-toe.ts";
 import { checkpointFolder } from "../../../core/train/checkpoints.ts";
 import type { TrainEvent } from "../../../core/train/events.ts";
-import { packMicroBatches, sliceOf } from "../../../core/train/micro-batches.ts";
+import { packMicroBatches, sliceOf } from "../../../core/engine/micro-batches.ts";
 import { trajectoryRows } from "../../../core/train/trajectory-rows.ts";
 import { guessRows, guessTask, type GuessRow } from "../evaluate/guess-task.ts";
 import { registerTask, rolloutLines } from "./guess-run.ts";

@@ -14,7 +14,7 @@ import { TextChat } from "../../../core/evaluate/text-chat.ts";
 import { openChat } from "../../../core/text/chat.ts";
 import { Tokenizer } from "../../../core/text/tokenizer.ts";
 import { trainBpe } from "../../../core/text/train-bpe.ts";
-import { packMicroBatches } from "../../../core/train/micro-batches.ts";
+import { packMicroBatches } from "../../../core/engine/micro-batches.ts";
 import { ticTacToe } from "../../../core/tasks/tic-tac-toe/tic-tac-toe.ts";
 
 const template = [

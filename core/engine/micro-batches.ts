@@ -1,6 +1,6 @@
 /** From rows of tokens to packed batches: a prefix that rows share stands once, and the rows continue it. */
 
-import type { Batch } from "../engine/types.ts";
+import type { Batch } from "./types.ts";
 
 /** One sequence for the model: a prefix without loss, and what follows it. */
 export interface TokenRow {
@@ -19,13 +19,23 @@ export interface MicroBatch<Row extends TokenRow> {
 
 /**
  * Packs bundles of rows (the turns of a trajectory, the two answers of a pair) into batches of at most `tokenBudget`
- * tokens, in order. A bundle is never cut: one that is longer than the budget gets a batch of its own. Neighbouring
- * bundles with the same prefix stay together if they fit into one batch; otherwise the prefix is repeated.
+ * tokens; see `planMicroBatches`.
  */
 export function packMicroBatches<Row extends TokenRow>(
   bundles: readonly (readonly Row[])[],
   tokenBudget: number,
 ): MicroBatch<Row>[] {
+  return planMicroBatches(bundles, tokenBudget).map(packMicroBatch);
+}
+
+/**
+ * The rows of each batch of at most `tokenBudget` tokens, in order. A bundle is never cut: one that is longer than the budget gets a batch of its own. Neighbouring
+ * bundles with the same prefix stay together if they fit into one batch; otherwise the prefix is repeated.
+ */
+export function planMicroBatches<Row extends TokenRow>(
+  bundles: readonly (readonly Row[])[],
+  tokenBudget: number,
+): Row[][] {
   const packs: Row[][] = [];
   let pack: Row[] = [];
   let used = 0;
@@ -45,7 +55,7 @@ export function packMicroBatches<Row extends TokenRow>(
     }
   }
   close();
-  return packs.map(packBatch);
+  return packs;
 }
 
 /** Neighbouring bundles that begin with the same prefix. */
@@ -71,7 +81,8 @@ export function tokensOf(rows: readonly TokenRow[], before?: Int32Array): number
   return tokens;
 }
 
-function packBatch<Row extends TokenRow>(rows: readonly Row[]): MicroBatch<Row> {
+/** One batch of these rows, in their order. */
+export function packMicroBatch<Row extends TokenRow>(rows: readonly Row[]): MicroBatch<Row> {
   const total = tokensOf(rows);
   const tokens = new Int32Array(total);
   const mask = new Uint8Array(total);
@@ -108,4 +119,8 @@ export function spread({ batch, rows }: MicroBatch<TokenRow>, gradients: readonl
   const packed = new Float32Array(batch.tokens.length);
   rows.forEach(({ offset }, i) => packed.set(gradients[i], offset));
   return packed;
+}
+
+export function hasSameIds(a: Int32Array, b: Int32Array): boolean {
+  return a.length === b.length && a.every((id, i) => id === b[i]);
 }
