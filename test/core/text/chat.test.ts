@@ -1,3 +1,6 @@
+import { mkdir, mkdtemp, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { openChat, type RenderRequest } from "../../../core/text/chat.ts";
 import { strftime } from "../../../core/text/jinja-template.ts";
@@ -284,6 +287,15 @@ describe("tool formats", () => {
     ["hermes", "no tools here"],
   ])("%s is seen in the template's own markers", (format, template) => {
     expect(openChat(chatTokenizer(template)).toolFormat).toBe(format);
+  });
+
+  it.each(["sterling", "ling-3.0-tiny", "qwen3-llama"])("the model's name says nothing: %s (C4)", async (name) => {
+    const folder = join(await mkdtemp(join(tmpdir(), "hone-chat-")), name);
+    await mkdir(folder);
+    const template = "{% if tools %}<tool_call>{% endif %}";
+    for (const [file, text] of Object.entries(chatTokenizer(template).files()))
+      await writeFile(join(folder, file), text);
+    expect(openChat(await openTokenizer(folder)).toolFormat).toBe("hermes");
   });
 
   it.each(["<arg_key>", "<function=", "[TOOL_CALLS]", "<|tool_call>"])("%s is refused by name", (marker) => {

@@ -41,6 +41,14 @@ test.each(advantageEstimators)("%s: a group of one has 0", (estimator) => {
   expect(fracRewardZeroStd).toBe(0.5);
 });
 
+test("equal rewards have a spread of exactly 0, however they round", () => {
+  for (const reward of [0.1, 0.8, 1e3 + 0.3]) {
+    expect(
+      groupAdvantages(Array<number>(7).fill(reward), Array<number>(7).fill(0), { estimator: "group_std" }),
+    ).toEqual({ advantages: new Float64Array(7), groups: 1, fracRewardZeroStd: 1, rewardStd: 0 });
+  }
+});
+
 test("groups may be interleaved; the batch's spread scales batch_std", () => {
   const together = groupAdvantages([1, 0, 5, 3], [0, 0, 1, 1], { estimator: "batch_std", epsilon: 0 });
   const mixed = groupAdvantages([1, 5, 0, 3], [0, 1, 0, 1], { estimator: "batch_std", epsilon: 0 });

@@ -119,7 +119,7 @@ describe("a run", () => {
     expect(other).not.toEqual(first);
   });
 
-  test("trains on training rows only, each once per epoch, in an order that differs between epochs", async () => {
+  test("trains on training rows, none of them twice in an epoch", async () => {
     const toy = toyRun();
     await startTraining(toy.context, {
       ...config,
