@@ -2,8 +2,26 @@
 
 import type { EvalItem } from "../contract/eval.ts";
 import { escapeXml } from "./curves-svg.ts";
-import type { DemoFacts } from "./demo-report.ts";
 import { transcript, type AnswerPair } from "./sample-answers.ts";
+
+export interface DemoTable {
+  title: string;
+  note?: string;
+  /** The first row is the heading. */
+  rows: string[][];
+}
+
+/** Everything that both forms of the report say. */
+export interface DemoFacts {
+  title: string;
+  heading: string;
+  verdict: readonly string[];
+  references: string | undefined;
+  tables: DemoTable[];
+  facts: [string, string][];
+  rowName: string;
+  answers: AnswerPair[];
+}
 
 export function demoPage(facts: DemoFacts, curves: string): string {
   const [verdict, ...further] = facts.verdict;

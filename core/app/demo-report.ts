@@ -10,7 +10,7 @@ import type { Task } from "../tasks/task.ts";
 import { mean } from "../contract/numbers.ts";
 import type { RunFolder } from "../train/run-folder.ts";
 import { curvesSvg, type ReferenceLine } from "./curves-svg.ts";
-import { demoPage } from "./demo-page.ts";
+import { demoPage, type DemoFacts, type DemoTable } from "./demo-page.ts";
 import {
   controlTable,
   evaluationHeading,
@@ -36,25 +36,6 @@ export interface DemoMaterial {
   /** The checkpoint that `after` measures. */
   step: number;
   train: DemoOutput["train"];
-}
-
-export interface DemoTable {
-  title: string;
-  note?: string;
-  /** The first row is the heading. */
-  rows: string[][];
-}
-
-/** Everything that both forms of the report say. */
-export interface DemoFacts {
-  title: string;
-  heading: string;
-  verdict: readonly string[];
-  references: string | undefined;
-  tables: DemoTable[];
-  facts: [string, string][];
-  rowName: string;
-  answers: AnswerPair[];
 }
 
 /** Answers that the text shows; the page has them all. */
@@ -85,7 +66,7 @@ function referenceLines(task: Task, seed: number | string): ReferenceLine[] {
     .map(({ label, value }) => ({ label, value: Number(value.toFixed(3)) }));
 }
 
-export function demoFacts({ folder, task, before, after, change, verdict, step, train }: DemoMaterial): DemoFacts {
+function demoFacts({ folder, task, before, after, change, verdict, step, train }: DemoMaterial): DemoFacts {
   const { config, record } = folder.readConfig();
   const changed = folder
     .readMetrics()
@@ -165,7 +146,7 @@ function controlChangeRows({ control }: DemoOutput["change"]): string[][] {
   ];
 }
 
-export function demoText(facts: DemoFacts): string {
+function demoText(facts: DemoFacts): string {
   const samples = spread(facts.answers, shownAnswers);
   return [
     facts.title,

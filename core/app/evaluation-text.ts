@@ -2,7 +2,7 @@
 
 import { failureGroups, type EvalItem, type EvalReport, type FailureGroup, type GameCell } from "../contract/eval.ts";
 import type { Interval, Measures } from "../contract/eval.ts";
-import { formatCount, plural } from "../contract/units.ts";
+import { formatCount, plural, formatPercent } from "../contract/units.ts";
 
 /** `0.412 [0.380, 0.444]` */
 export function intervalText(interval: Interval | null): string {
@@ -19,7 +19,7 @@ export function rateText(rate: Interval | null): string {
 }
 
 export function shareText(share: number): string {
-  return `${(100 * share).toFixed(1)} %`;
+  return formatPercent(share, 1);
 }
 
 /** What a named yes/no result is called. */
@@ -57,7 +57,7 @@ function measureLines(report: EvalReport, passes: readonly Measures[]): Line[] {
     ["failed by the environment", (m) => (m.invalid === 0 ? null : String(m.invalid))],
     [
       "most frequent choice",
-      ({ most_chosen: top }) => (top === null ? null : `${top.choice} (${(100 * top.share).toFixed(0)} %)`),
+      ({ most_chosen: top }) => (top === null ? null : `${top.choice} (${formatPercent(top.share)})`),
     ],
   ];
 }
@@ -119,9 +119,8 @@ function kindRow(reports: readonly LabelledReport[], kind: string, meaning: stri
 
 /** What the errors of a report say, in one plain sentence. */
 export function failureSentence({ faults }: Pick<Measures, "faults">): string {
-  const percent = (share: number) => `${(100 * share).toFixed(0)} %`;
   const [worst] = (Object.keys(faults) as FailureGroup[]).toSorted((a, b) => faults[b] - faults[a]);
-  const share = percent(faults[worst]);
+  const share = formatPercent(faults[worst]);
   if (faults[worst] === 0) return "No answer had an error.";
   const sentences: Record<FailureGroup, string> = {
     call: `${share} of answers fail already at the form of the call: what the model would choose cannot be seen before the form is right.`,

@@ -9,23 +9,9 @@ import { isRl, prepareRun, type PreparedRun } from "../train/prepare-run.ts";
 import { RunFolder } from "../train/run-folder.ts";
 import { resolveNewRun } from "../train/run.ts";
 import { probeBatch } from "./probe-batch.ts";
-import { probeStep } from "./probe-step.ts";
+import { probeStep, type MethodProbe } from "./probe-step.ts";
 import { trainContext, type TrainHooks } from "./train-model.ts";
 import type { Session } from "./session.ts";
-
-/** What measuring a part of a step tells, whatever the method. */
-export interface MethodProbe {
-  /** Tokens of one step: with answers as long as they are now, and at their limit. */
-  tokensPerStep: { now: number; most: number };
-  secondsPerStep: { now: number; most: number };
-  secondsPerEvaluation: number;
-  /** Tokens that one forward and backward pass holds. */
-  passTokens: number;
-  /** Tokens that all answers being drawn hold at the fullest moment, their prompts included. */
-  tokensHeld: number;
-  /** Of a prompt, on average; 0 where there are no rollouts. */
-  promptTokens: number;
-}
 
 /** Opens the model, does a part of a step with it, and closes it again. Nothing is written. */
 export async function planRun(session: Session, input: RunConfigInput, hooks: TrainHooks): Promise<RunPlan> {

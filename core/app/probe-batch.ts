@@ -5,8 +5,7 @@ import { mean, sum } from "../contract/numbers.ts";
 import { packMicroBatches, tokensOf, type TokenRow } from "../engine/micro-batches.ts";
 import type { PreparedRun } from "../train/prepare-run.ts";
 import { PromptOrder } from "../train/prompt-order.ts";
-import type { MethodProbe } from "./plan-run.ts";
-import { expectedLength, quick, sample, update } from "./probe-step.ts";
+import { expectedLength, quick, sample, update, type MethodProbe } from "./probe-step.ts";
 
 /** Prompts that are answered to learn how long an evaluation by reward takes. */
 const askedPrompts = 8;

@@ -9,7 +9,20 @@ import { packMicroBatches } from "../engine/micro-batches.ts";
 import type { PreparedRun } from "../train/prepare-run.ts";
 import { PromptOrder } from "../train/prompt-order.ts";
 import { choosePrompts, episodeJobs, PromptCache, samplingOf } from "../train/rollouts.ts";
-import type { MethodProbe } from "./plan-run.ts";
+
+/** What measuring a part of a step tells, whatever the method. */
+export interface MethodProbe {
+  /** Tokens of one step: with answers as long as they are now, and at their limit. */
+  tokensPerStep: { now: number; most: number };
+  secondsPerStep: { now: number; most: number };
+  secondsPerEvaluation: number;
+  /** Tokens that one forward and backward pass holds. */
+  passTokens: number;
+  /** Tokens that all answers being drawn hold at the fullest moment, their prompts included. */
+  tokensHeld: number;
+  /** Of a prompt, on average; 0 where there are no rollouts. */
+  promptTokens: number;
+}
 
 export type ProbeSubject = Pick<PreparedRun, "config" | "policy" | "model" | "task" | "rows"> & { signal: AbortSignal };
 

@@ -5,6 +5,7 @@
 
 import type { RewardTrial } from "../contract/reward.ts";
 import { mean } from "../contract/numbers.ts";
+import { formatPercent } from "../contract/units.ts";
 import { rankCorrelation, standardErrorsBetween } from "./reward-statistics.ts";
 import type { StoredRollout } from "./stored-rollouts.ts";
 
@@ -30,8 +31,6 @@ interface Control {
   fault: (before: number, after: number) => string | undefined;
 }
 
-const percent = (share: number) => `${(100 * share).toFixed(0)} %`;
-
 const controls: readonly Control[] = [
   {
     name: "length",
@@ -51,7 +50,7 @@ const controls: readonly Control[] = [
     of: ({ sample, promptText }) => copiedShare(sample.completion, promptText),
     fault: (before, after) =>
       after > before + 0.2
-        ? `the share of the answer that stands in the prompt went from ${percent(before)} to ${percent(after)}: copying may be what is paid for`
+        ? `the share of the answer that stands in the prompt went from ${formatPercent(before)} to ${formatPercent(after)}: copying may be what is paid for`
         : undefined,
   },
   {
@@ -60,7 +59,7 @@ const controls: readonly Control[] = [
     of: ({ sample }) => distinctPairs(sample.completion),
     fault: (before, after) =>
       after < 0.75 * before
-        ? `different word pairs within an answer fell from ${percent(before)} to ${percent(after)}: answers repeat themselves`
+        ? `different word pairs within an answer fell from ${formatPercent(before)} to ${formatPercent(after)}: answers repeat themselves`
         : undefined,
   },
 ];
@@ -127,7 +126,7 @@ function overSteps(judged: readonly Judged[], steps: readonly number[]): RewardT
   }
   const distinct = [first, last].map(differentAnswers) as [number, number];
   if (distinct[1] < distinct[0] / 2) {
-    const what = `different answers fell from ${percent(distinct[0])} to ${percent(distinct[1])} of all: the model may say the same to everything`;
+    const what = `different answers fell from ${formatPercent(distinct[0])} to ${formatPercent(distinct[1])} of all: the model may say the same to everything`;
     found.push(told("different_answers", distinct, what));
   }
   for (const part of Object.keys(judged[0].parts)) {

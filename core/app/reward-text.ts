@@ -2,7 +2,7 @@
 
 import type { Distribution, RewardCheck, RewardTrial, ScoredRollout } from "../contract/reward.ts";
 import { textTable } from "../contract/text-table.ts";
-import { formatCount, formatSeconds, plural } from "../contract/units.ts";
+import { formatCount, formatSeconds, plural, formatPercent } from "../contract/units.ts";
 
 const bars = " ▁▂▃▄▅▆▇█";
 /** Characters of an answer that are shown. */
@@ -19,7 +19,7 @@ export function trialText(trial: RewardTrial): string {
     ...Object.entries(trial.parts).map(([name, part]) => [name, String(part.weight), ...distributionCells(part)]),
     ["reward", "", ...distributionCells(trial.total)],
   ];
-  const share = (count: number) => `${((100 * count) / groups.count).toFixed(0)} %`;
+  const share = (count: number) => formatPercent(count / groups.count);
   const before =
     groups.stored_zero_variance === null ? "" : ` (with the stored reward ${share(groups.stored_zero_variance)})`;
   return [

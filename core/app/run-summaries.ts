@@ -3,6 +3,7 @@
 import type { RunSummary } from "../contract/cli-json.ts";
 import { runEventSchema, type CheckpointLine, type MetricsRow, type RunEvent } from "../contract/run.ts";
 import type { RunConfig } from "../contract/config.ts";
+import { errorMessage } from "../contract/errors.ts";
 import { readRows } from "../files/json.ts";
 import { findRun, listRuns } from "../store/library.ts";
 import { checkpointFolder, listCheckpoints, readCheckpointIndex, readTrainerState } from "../train/checkpoints.ts";
@@ -43,7 +44,7 @@ export async function summarizeLibrary(): Promise<{ runs: RunSummary[]; unreadab
     try {
       runs.push(await summarizeRun(path));
     } catch (error) {
-      unreadable.push({ name, why: error instanceof Error ? error.message : String(error) });
+      unreadable.push({ name, why: errorMessage(error) });
     }
   }
   return { runs, unreadable };

@@ -14,7 +14,7 @@ import {
   type RunConfigInput,
 } from "../contract/config.ts";
 import { defaultsFor } from "../contract/defaults.ts";
-import { HoneError } from "../contract/errors.ts";
+import { HoneError, errorMessage } from "../contract/errors.ts";
 import { knownNames, parseConfigInput } from "../contract/resolve-config.ts";
 import { parseBytes } from "../contract/units.ts";
 import { fileReason } from "../files/system-error.ts";
@@ -134,7 +134,7 @@ export function readJsonFile(path: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = errorMessage(error);
     throw new HoneError("bad-json", `${path} is not JSON: ${why}`, { cause: error });
   }
 }

@@ -9,7 +9,7 @@ import { Session } from "../app/session.ts";
 import type { DemoOutput } from "../contract/cli-json.ts";
 import { errorKind } from "../contract/errors.ts";
 import type { EvalReport } from "../contract/eval.ts";
-import { plural } from "../contract/units.ts";
+import { plural, formatPercent } from "../contract/units.ts";
 import { findRun, runWord } from "../store/library.ts";
 import { runs, wholeNumber } from "./command.ts";
 import { addConfigFlags, readConfig } from "./config-flags.ts";
@@ -127,7 +127,7 @@ function headline(report: EvalReport): string {
   const [first] = Object.entries(rates);
   return [
     ...(reward === null ? [] : [`mean reward ${reward.mean.toFixed(3)}`]),
-    ...(first?.[1] == null ? [] : [`${(100 * first[1].mean).toFixed(1)} % ${outcomeLabel(report, first[0])}`]),
+    ...(first?.[1] == null ? [] : [`${formatPercent(first[1].mean, 1)} ${outcomeLabel(report, first[0])}`]),
     ...(solution === null ? [] : [`loss of right answers ${solution.loss.mean.toFixed(3)}`]),
     ...(preference === null ? [] : [`better answer preferred in ${shareText(preference.accuracy.mean)} of pairs`]),
     `${response_length.mean.toFixed(1)} tokens an answer`,

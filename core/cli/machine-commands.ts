@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import type { Command } from "commander";
 import { Session } from "../app/session.ts";
 import { bench, needsGguf, type BenchOptions, type BenchResult } from "../bench/bench.ts";
-import { formatBytes, formatCount } from "../contract/units.ts";
+import { formatBytes, formatCount, formatPercent } from "../contract/units.ts";
 import { runs, wholeNumber } from "./command.ts";
 import { print, printJson, say, usageError } from "./terminal.ts";
 
@@ -75,7 +75,7 @@ function findGguf(given: string | undefined): string | undefined {
 }
 
 function resultText({ name, value, unit, higher_is_better, shares }: BenchResult): string {
-  const parts = Object.entries(shares ?? {}).map(([part, share]) => `${part} ${Math.round(100 * share)} %`);
+  const parts = Object.entries<number>(shares ?? {}).map(([part, share]) => `${part} ${formatPercent(share)}`);
   const note = higher_is_better ? parts.join(", ") : "(lower is better)";
   const number = value < 100 ? String(Number(value.toPrecision(3))) : formatCount(value);
   return `${name.padEnd(34)} ${number.padStart(12)} ${unit} ${note}`.trimEnd();

@@ -56,6 +56,11 @@ export function errorKind(error: unknown): ErrorKind {
   return "bug";
 }
 
+/** What whatever was thrown says. */
+export function errorMessage(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 /** Turns whatever was thrown into data. `call` names the call that failed. */
 export function errorToData(error: unknown, call?: string): ErrorData {
   return { ...toData(error, MAX_CAUSES), ...(call === undefined ? {} : { call }) };
@@ -69,7 +74,7 @@ function toData(error: unknown, causesLeft: number): ErrorData {
   return {
     kind,
     code: hone?.code ?? (kind === "cancelled" ? "cancelled" : "internal"),
-    message: isError ? error.message : String(error),
+    message: errorMessage(error),
     ...(hone?.fix === undefined ? {} : { fix: hone.fix }),
     ...(kind === "bug" && isError && error.stack !== undefined ? { stack: error.stack } : {}),
     ...(cause === undefined || causesLeft === 0 ? {} : { cause: toData(cause, causesLeft - 1) }),

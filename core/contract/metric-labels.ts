@@ -1,5 +1,6 @@
 /** What the most telling metrics of a run are called for people, and how their values are written. */
 
+import { formatPercent } from "./units.ts";
 import { rlMethods, type Method } from "./config.ts";
 
 export interface MetricLabel {
@@ -10,25 +11,24 @@ export interface MetricLabel {
 }
 
 const digits = (count: number) => (value: number) => value.toFixed(count);
-const percent = (value: number) => `${(100 * value).toFixed(0)} %`;
 
 const labels: readonly MetricLabel[] = [
   { name: "reward", label: "reward", format: digits(3) },
   { name: "loss", label: "loss", format: digits(3) },
-  { name: "mean_token_accuracy", label: "next token right", format: percent },
-  { name: "rewards/accuracies", label: "pairs moved right", format: percent },
+  { name: "mean_token_accuracy", label: "next token right", format: (value) => formatPercent(value) },
+  { name: "rewards/accuracies", label: "pairs moved right", format: (value) => formatPercent(value) },
   { name: "rewards/margins", label: "margin", format: digits(3) },
   { name: "logps/chosen", label: "log-prob of the better", format: digits(1) },
   { name: "logps/rejected", label: "log-prob of the worse", format: digits(1) },
   { name: "completions/mean_length", label: "length", format: digits(1) },
-  { name: "outcomes/legal", label: "legal moves", format: percent },
+  { name: "outcomes/legal", label: "legal moves", format: (value) => formatPercent(value) },
   { name: "entropy", label: "entropy", format: digits(3) },
   { name: "critic_value_loss", label: "critic loss", format: digits(3) },
-  { name: "frac_reward_zero_std", label: "groups without signal", format: percent },
+  { name: "frac_reward_zero_std", label: "groups without signal", format: (value) => formatPercent(value) },
   { name: "eval_reward", label: "validation reward", format: digits(3) },
   { name: "eval_loss", label: "validation loss", format: digits(3) },
-  { name: "eval_preference_accuracy", label: "better answer likelier", format: percent },
-  { name: "eval_rewards/accuracies", label: "validation pairs moved right", format: percent },
+  { name: "eval_preference_accuracy", label: "better answer likelier", format: (value) => formatPercent(value) },
+  { name: "eval_rewards/accuracies", label: "validation pairs moved right", format: (value) => formatPercent(value) },
 ];
 
 /** Throws for a metric that has no label. */

@@ -37,6 +37,16 @@ export function formatCount(count: number): string {
   return Math.round(count).toLocaleString("en-US");
 }
 
+/** `12 %` of 0.12. */
+export function formatPercent(share: number, digits = 0): string {
+  return `${(100 * share).toFixed(digits)} %`;
+}
+
+/** At most three digits behind the point: `0.5`, `-0.123`. */
+export function formatDecimal(value: number): string {
+  return String(Number(value.toFixed(3)));
+}
+
 /** `1 step`, `2,000 steps`. */
 export function plural(count: number, one: string, many = `${one}s`): string {
   return `${formatCount(count)} ${count === 1 ? one : many}`;

@@ -2,6 +2,7 @@
 
 import { adviceQuestions, type Advice, type AdviceCondition, type AdviceVerdict } from "../contract/advice.ts";
 import type { TaskCheck } from "../contract/task.ts";
+import { formatDecimal, formatPercent } from "../contract/units.ts";
 import type { Baseline } from "./baseline.ts";
 import type { UnseenFacts } from "./unseen-facts.ts";
 
@@ -113,7 +114,7 @@ function errorReproducible({ baseline }: AdviceEvidence): AdviceCondition {
   if (error_rate < fewErrors && greedy_error_rate < fewErrors) {
     return condition("reproducible", {
       verdict: "no",
-      why: `Only ${percent(error_rate)} of answers have an error (${judged}): there is little to gain.`,
+      why: `Only ${formatPercent(error_rate)} of answers have an error (${judged}): there is little to gain.`,
       evidence,
       instead: "use the model as it is, or measure it on harder rows",
     });
@@ -121,7 +122,7 @@ function errorReproducible({ baseline }: AdviceEvidence): AdviceCondition {
   if (greedy_error_rate < fewErrors) {
     return condition("reproducible", {
       verdict: "no",
-      why: `At temperature 0 it is right nearly always, sampled it errs in ${percent(error_rate)} of answers (${judged}).`,
+      why: `At temperature 0 it is right nearly always, sampled it errs in ${formatPercent(error_rate)} of answers (${judged}).`,
       evidence,
       instead: "lower the temperature: that costs nothing",
     });
@@ -129,18 +130,18 @@ function errorReproducible({ baseline }: AdviceEvidence): AdviceCondition {
   const most =
     top_error === null
       ? ""
-      : ` The most frequent error is ${top_error.name}, in ${percent(top_error.share)} of answers.`;
+      : ` The most frequent error is ${top_error.name}, in ${formatPercent(top_error.share)} of answers.`;
   if (same_error_rate !== null && same_error_rate >= comesBack) {
     return condition("reproducible", {
       verdict: "yes",
-      why: `Where the answer at temperature 0 is wrong, ${percent(same_error_rate)} of the sampled answers are wrong in the same way (${judged}).${most}`,
+      why: `Where the answer at temperature 0 is wrong, ${formatPercent(same_error_rate)} of the sampled answers are wrong in the same way (${judged}).${most}`,
       evidence,
       instead: null,
     });
   }
   return condition("reproducible", {
     verdict: "unclear",
-    why: `Errors scatter: where the answer at temperature 0 is wrong, only ${percent(same_error_rate ?? 0)} of the sampled answers are wrong in the same way (${judged}).${most}`,
+    why: `Errors scatter: where the answer at temperature 0 is wrong, only ${formatPercent(same_error_rate ?? 0)} of the sampled answers are wrong in the same way (${judged}).${most}`,
     evidence,
     instead:
       "try a lower temperature or the best of several answers first; training can still help, since some answers are right",
@@ -224,7 +225,7 @@ function changesBehaviour({ facts }: AdviceEvidence): AdviceCondition {
   }
   const evidence = { rows: facts.rows, facts: facts.facts, unseen_facts: facts.share };
   const examples = facts.examples.length === 0 ? "" : `, such as ${facts.examples.slice(0, 3).join(", ")}`;
-  const why = `${percent(facts.share)} of the facts in right answers are not shown to the model${examples} (${how}).`;
+  const why = `${formatPercent(facts.share)} of the facts in right answers are not shown to the model${examples} (${how}).`;
   if (facts.share <= behaviour) return condition("behaviour", { verdict: "yes", why, evidence, instead: null });
   return condition("behaviour", {
     verdict: facts.share >= knowledge ? "no" : "unclear",
@@ -257,7 +258,7 @@ export function methodOf({ check, baseline }: AdviceEvidence): Advice["method"] 
         };
   }
   const { mixed_groups, some_success, rows, samples } = baseline;
-  const mixed = `in ${percent(mixed_groups)} of ${rows} rows the ${samples} answers differ in worth`;
+  const mixed = `in ${formatPercent(mixed_groups)} of ${rows} rows the ${samples} answers differ in worth`;
   if (mixed_groups >= fewMixed) {
     return { name: "gspo", why: `RL learns from groups of answers that differ, and ${mixed}.` };
   }
@@ -291,10 +292,6 @@ export function verdictOf(conditions: readonly AdviceCondition[]): Pick<Advice, 
   return { verdict: "train", sentence: "All five conditions hold: training is the right tool." };
 }
 
-function percent(share: number): string {
-  return `${(100 * share).toFixed(0)} %`;
-}
-
 function told(value: number | null): string {
-  return value === null ? "nothing" : String(Number(value.toFixed(3)));
+  return value === null ? "nothing" : formatDecimal(value);
 }

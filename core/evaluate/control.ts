@@ -9,6 +9,7 @@ import { z } from "zod";
 import { HoneError } from "../contract/errors.ts";
 import type { Control, ControlChange, Interval } from "../contract/eval.ts";
 import { deriveSeed, type Seed } from "../contract/random.ts";
+import { formatPercent } from "../contract/units.ts";
 import type { Model } from "../engine/types.ts";
 import type { TokenRow } from "../engine/micro-batches.ts";
 import { readRows } from "../files/json.ts";
@@ -168,7 +169,7 @@ export function controlSentence(before: Control, change: ControlChange, gained: 
   const losses: string[] = [];
   if (rise.lo > textMargin) losses.push(`unrelated texts cost ${rise.mean.toFixed(2)} more per token`);
   if (change.instructions.hi < 0) {
-    losses.push(`${(-100 * change.instructions.mean).toFixed(0)} % fewer simple instructions are followed`);
+    losses.push(`${formatPercent(-change.instructions.mean)} fewer simple instructions are followed`);
   }
   if (before.text_loss.mean > knowsNothing * before.blind_loss && before.instructions.mean < 0.1) {
     return (

@@ -13,7 +13,7 @@
 
 import { setMaxListeners } from "node:events";
 import type { ChatMessage } from "../contract/chat.ts";
-import { CancelledError, errorKind, HoneError } from "../contract/errors.ts";
+import { CancelledError, errorKind, HoneError, errorMessage } from "../contract/errors.ts";
 import { deriveSeed } from "../contract/random.ts";
 import { EnvironmentError, toolsOf, type Score, type StopReason, type Task, type TaskRow } from "../tasks/task.ts";
 import { isCut } from "./measures.ts";
@@ -179,7 +179,7 @@ class RunningEpisode {
       this.#checkReward(score);
       return { row, seed, index, turns: this.#turns, messages: this.#messages, score, stopReason, valid: true };
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
+      const message = errorMessage(error);
       const drops = this.#settings.invalidRewards === "drop" && error instanceof TaskFailure;
       if (!drops && !(error instanceof EnvironmentError)) throw error instanceof TaskFailure ? error.toUser() : error;
       const stopReason = error instanceof EnvironmentTimeout ? "timeout" : "error";
@@ -246,7 +246,7 @@ class RunningEpisode {
       if (error instanceof EnvironmentError || errorKind(error) === "cancelled") throw error;
       // Nothing can be scored any more: that is no fault of this answer, so it is not dropped.
       if (error instanceof HoneError && error.code === "reward-unavailable") throw error;
-      throw this.#failure(error instanceof Error ? error.message : String(error), error);
+      throw this.#failure(errorMessage(error), error);
     }
   }
 
@@ -278,7 +278,7 @@ class TaskFailure extends Error {
 function atPlace(error: unknown, task: Task, place: string): Error {
   if (errorKind(error) === "cancelled") return new CancelledError();
   const known = error instanceof HoneError ? error : undefined;
-  const message = error instanceof Error ? error.message : String(error);
+  const message = errorMessage(error);
   return new HoneError(known?.code ?? "task-failed", `task ${task.name}, ${place}: ${message}`, {
     cause: error,
     ...(known?.fix !== undefined && { fix: known.fix }),

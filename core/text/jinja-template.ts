@@ -1,7 +1,7 @@
 /** One chat template: compiled once, run with the variables that transformers gives to templates. */
 
 import * as jinja from "@huggingface/jinja";
-import { HoneError } from "../contract/errors.ts";
+import { HoneError, errorMessage } from "../contract/errors.ts";
 import { isRecord } from "./tokenizer-json.ts";
 
 interface Scope {
@@ -34,7 +34,7 @@ export class JinjaTemplate {
     try {
       this.#program = new Template(source).parsed;
     } catch (cause) {
-      throw new HoneError("bad-template", `The chat template cannot be read: ${messageOf(cause)}`, { cause });
+      throw new HoneError("bad-template", `The chat template cannot be read: ${errorMessage(cause)}`, { cause });
     }
     this.#names = identifiers(this.#program);
   }
@@ -65,7 +65,7 @@ export class JinjaTemplate {
       return new Interpreter(scope).run(this.#program).value;
     } catch (cause) {
       const what = cause instanceof Refusal ? "refuses these messages" : "cannot be run on these messages";
-      throw new HoneError("template-error", `The model's chat template ${what}: ${messageOf(cause)}`, {
+      throw new HoneError("template-error", `The model's chat template ${what}: ${errorMessage(cause)}`, {
         cause,
         fix: "Change the messages (roles, their order, tools) or choose another template with --chat-template-path.",
       });
@@ -77,10 +77,6 @@ export class JinjaTemplate {
 function range(first: number, second?: number, step = 1): number[] {
   const [start, stop] = second === undefined ? [0, first] : [first, second];
   return Array.from({ length: Math.max(0, Math.ceil((stop - start) / step)) }, (_, i) => start + i * step);
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** Names of variables in a parsed template. */

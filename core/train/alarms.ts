@@ -4,8 +4,20 @@
  */
 
 import type { MetricsRow } from "../contract/run.ts";
+import { formatPercent } from "../contract/units.ts";
 import { exampleChecks, type ExampleAlarm } from "./example-alarms.ts";
-import { count, fromLevel, lastValues, levelAt, levelNow, percent, show, span, values } from "./metric-levels.ts";
+import {
+  count,
+  fromLevel,
+  lastValues,
+  levelAt,
+  levelNow,
+  show,
+  span,
+  values,
+  type Check,
+  type Finding,
+} from "./metric-levels.ts";
 
 export type AlarmName =
   | ExampleAlarm
@@ -25,14 +37,12 @@ export type AlarmName =
   | "eval_fall"
   | "opponent_fall";
 
-export interface Alarm {
+export interface Alarm extends Finding {
   name: AlarmName;
   /** A note tells what is worth knowing of a run that is well. */
   kind: "alarm" | "note";
   /** Step that raised it. */
   step: number;
-  message: string;
-  action: string;
 }
 
 /** Groups with equal rewards above which a step teaches little. */
@@ -41,8 +51,6 @@ const littleSignal = 0.8;
 const fewWeights = 1e-3;
 /** Part of the distance from the lowest to the highest reward within which a run counts as nearly solved. */
 const nearlySolved = 0.15;
-
-export type Check = (rows: readonly MetricsRow[]) => Pick<Alarm, "message" | "action"> | undefined;
 
 const checks: Record<AlarmName, Check> = {
   ...exampleChecks,
@@ -78,7 +86,7 @@ const checks: Record<AlarmName, Check> = {
     const zero = levelNow(rows, "frac_reward_zero_std");
     if (zero === undefined || zero <= littleSignal || isNearlySolved(rows)) return undefined;
     return {
-      message: `${percent(zero)} of the groups had equal rewards in the last ${span} steps, so most of the work teaches nothing`,
+      message: `${formatPercent(zero)} of the groups had equal rewards in the last ${span} steps, so most of the work teaches nothing`,
       action: "raise num_generations, or choose prompts of which the model solves some and fails some",
     };
   },
@@ -87,7 +95,7 @@ const checks: Record<AlarmName, Check> = {
     const zero = levelNow(rows, "frac_reward_zero_std");
     if (zero === undefined || zero <= littleSignal || !isNearlySolved(rows)) return undefined;
     return {
-      message: `nearly solved: the reward is near the highest, and the answers to ${percent(zero)} of the prompts are all worth the same`,
+      message: `nearly solved: the reward is near the highest, and the answers to ${formatPercent(zero)} of the prompts are all worth the same`,
       action: "go on for the last bit, or stop here; harder prompts would teach more",
     };
   },
@@ -136,7 +144,7 @@ const checks: Record<AlarmName, Check> = {
     const cut = fromLevel(rows, "completions/clipped_ratio", Math.min);
     if (cut === undefined || cut.now < 0.1 || cut.now - cut.extreme < 0.15) return undefined;
     return {
-      message: `${percent(cut.now)} of the answers are cut by the token limit, up from ${percent(cut.extreme)}`,
+      message: `${formatPercent(cut.now)} of the answers are cut by the token limit, up from ${formatPercent(cut.extreme)}`,
       action: "raise max_completion_length, or set truncated_completions mask",
     };
   },
@@ -145,7 +153,7 @@ const checks: Record<AlarmName, Check> = {
     const clipped = levelNow(rows, "clip_ratio/region_mean");
     if (clipped === undefined || clipped <= 0.6) return undefined;
     return {
-      message: `${percent(clipped)} of the ratios were clipped in the last ${span} steps, so most of each update is thrown away`,
+      message: `${formatPercent(clipped)} of the ratios were clipped in the last ${span} steps, so most of each update is thrown away`,
       action: "lower learning_rate, or num_iterations, or widen epsilon",
     };
   },
@@ -173,7 +181,7 @@ const checks: Record<AlarmName, Check> = {
     const legal = fromLevel(rows, "outcomes/legal", Math.max);
     if (legal === undefined || legal.extreme - legal.now < 0.15) return undefined;
     return {
-      message: `the share of legal moves fell from ${percent(legal.extreme)} to ${percent(legal.now)}`,
+      message: `the share of legal moves fell from ${formatPercent(legal.extreme)} to ${formatPercent(legal.now)}`,
       action: "stop and go back to the best checkpoint, then lower learning_rate",
     };
   },
@@ -182,7 +190,7 @@ const checks: Record<AlarmName, Check> = {
     const share = levelNow(rows, "choices/top_share");
     if (share === undefined || share <= 0.5 || isNearlySolved(rows)) return undefined;
     return {
-      message: `one and the same choice was made in ${percent(share)} of the answers of the last ${span} steps`,
+      message: `one and the same choice was made in ${formatPercent(share)} of the answers of the last ${span} steps`,
       action: "lower learning_rate and raise entropy_coef, starting from an earlier checkpoint",
     };
   },

@@ -1,8 +1,7 @@
 /** Health of a run that learns from given answers (SFT) or pairs (DPO). */
 
 import type { MetricsRow } from "../contract/run.ts";
-import type { Check } from "./alarms.ts";
-import { count, fromLevel, lastValues, levelAt, levelNow, show, values } from "./metric-levels.ts";
+import { count, fromLevel, lastValues, levelAt, levelNow, show, values, type Check } from "./metric-levels.ts";
 
 export type ExampleAlarm =
   "overfitting" | "loss_blow_up" | "loss_stands_still" | "preference_collapse" | "answers_shrink";

@@ -3,6 +3,15 @@
 import type { MetricsRow } from "../contract/run.ts";
 import { mean } from "../contract/numbers.ts";
 
+/** What is seen, in plain words, and one thing to do. */
+export interface Finding {
+  message: string;
+  action: string;
+}
+
+/** Whether something holds after the last row. */
+export type Check = (rows: readonly MetricsRow[]) => Finding | undefined;
+
 /** Steps that a level is averaged over. */
 export const span = 5;
 
@@ -47,8 +56,4 @@ export function fromLevel(
 /** Three digits. */
 export function show(value: number): string {
   return String(Number(value.toPrecision(3)));
-}
-
-export function percent(value: number): string {
-  return `${Math.round(100 * value)} %`;
 }

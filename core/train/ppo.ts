@@ -19,7 +19,7 @@ import { sliceOf, type MicroBatch } from "../engine/micro-batches.ts";
 import { worked, type RlRun } from "./rl.ts";
 import { toRolloutLines } from "./rollout-lines.ts";
 import { rolloutMetrics } from "./rollout-metrics.ts";
-import { RolloutSampler, type Judged, type RolloutGroup, type RolloutRow } from "./rollouts.ts";
+import { RolloutSampler, type CriticValues, type RolloutGroup, type RolloutRow } from "./rollouts.ts";
 import { policyRows, scoreAgain, updatePolicy, type Objective } from "./update.ts";
 
 /**
@@ -99,7 +99,7 @@ function keepValues({ rows }: MicroBatch<RolloutRow>, { values, endValues }: For
 }
 
 /** A row that was scored. */
-type JudgedRow = RolloutRow & { critic: Judged };
+type JudgedRow = RolloutRow & { critic: CriticValues };
 
 function judgedRows(rows: readonly RolloutRow[]): JudgedRow[] {
   return rows.filter((row): row is JudgedRow => row.critic !== undefined);

@@ -3,6 +3,7 @@
 import { join } from "node:path";
 import type { RunConfig } from "../contract/config.ts";
 import type { MetricsRow, RolloutLine, RunEvent, TrainerState } from "../contract/run.ts";
+import { errorMessage } from "../contract/errors.ts";
 import { writeFileAtomic } from "../files/atomic.ts";
 import { toJsonLines } from "../files/jsonl.ts";
 import { findAlarms, type AlarmName } from "./alarms.ts";
@@ -81,7 +82,7 @@ export class Recorder {
 
   /** Notes how a run ended other than by its last step. A full disk must not hide the first error. */
   ended(step: number, kind: "stop" | "failure", error: unknown): void {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = errorMessage(error);
     try {
       this.#event({ kind, step, name: kind, message });
     } catch {
@@ -114,7 +115,7 @@ export class Recorder {
     try {
       await this.checkpoint(state);
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
+      const message = errorMessage(error);
       this.#options.listen({ type: "note", message: `no checkpoint could be saved at step ${state.step}: ${message}` });
     }
   }

@@ -27,11 +27,11 @@ export interface RolloutRow extends TrajectoryRow {
   /** Under the frozen reference; only with `beta` above 0. */
   reference?: Float32Array;
   /** What a critic made of it; PPO only. */
-  critic?: Judged;
+  critic?: CriticValues;
 }
 
 /** Arrays over a row's ids; advantages and returns are 0 where nothing is trained. */
-export interface Judged {
+export interface CriticValues {
   /** V at the position that predicts the token, before the update. */
   values: Float32Array;
   /** V after the last token. */
