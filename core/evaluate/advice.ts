@@ -88,7 +88,7 @@ function rulesClear({ check }: AdviceEvidence): AdviceCondition {
       verdict: "yes",
       why: "A reward stands for the rules. There are no right answers to try it on, so that it is right has to be seen from the answers it pays.",
       evidence,
-      instead: "look at the best and the worst answers with `hone reward lab` before you train",
+      instead: "look at the best and the worst answers with `hone reward try` before you train",
     });
   }
   return condition("rules", {

@@ -73,6 +73,54 @@ test.each(commands.map((line, i) => [line, i] as const))("%s", { timeout: 120_00
   expect(stdout).not.toBe("");
 });
 
+/** Every file of the repository's text that may name a command: documents, and messages in the source. */
+function texts(): [path: string, text: string][] {
+  const files = ["README.md"];
+  for (const folder of ["core", "examples", "assets"]) {
+    for (const name of readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })) {
+      if (/\.(md|ts)$/.test(name)) files.push(join(folder, name));
+    }
+  }
+  return files.map((path) => [path, readFileSync(join(root, path), "utf8")]);
+}
+
+test("every command, subcommand and flag that a document or a message names exists (E12)", () => {
+  const program = makeProgram();
+  const wrong: string[] = [];
+  let seen = 0;
+  for (const [path, text] of texts()) {
+    // In backquotes, or on a line of its own in a document.
+    const inline = [...text.matchAll(/`(?:npm run -s )?hone (?:-- )?([^`\\]+)/g)];
+    const lines = path.endsWith(".md") ? [...text.matchAll(/^(?:npm run -s )?hone (?:-- )?([^#\n]+)/gm)] : [];
+    for (const [, named] of [...inline, ...lines]) {
+      const [first, second] = named.split(" ");
+      if (!/^[a-z]+$/.test(first)) continue;
+      seen += 1;
+      const command = program.commands.find((one) => one.name() === first);
+      const sub = command?.commands.find((one) => one.name() === second);
+      // `hone data list | edit`: several at once.
+      const others = [...named.matchAll(/\| ([a-z]+)/g)].map(([, name]) => name);
+      const isMissing = (name: string) => command?.commands.every((one) => one.name() !== name) !== false;
+      const hasSubs = (command?.commands.length ?? 0) > 0;
+      const wantsSub = hasSubs && second !== undefined && /^[a-z]+$/.test(second);
+      if (command === undefined || (wantsSub && sub === undefined) || (hasSubs && others.some(isMissing))) {
+        wrong.push(`${path}: hone ${named}`);
+        continue;
+      }
+      const known = [...command.options, ...(sub?.options ?? []), ...program.options].map(({ long }) => long);
+      for (const [flag] of named.matchAll(/--[a-z][a-z-]*/g)) {
+        if (flag !== "--help" && !known.includes(flag)) wrong.push(`${path}: hone ${named}`);
+      }
+    }
+    const scripts = (JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { scripts: object }).scripts;
+    for (const [, script] of text.matchAll(/`npm run (?:-s )?([a-z]+)/g)) {
+      if (!Object.hasOwn(scripts, script)) wrong.push(`${path}: npm run ${script}`);
+    }
+  }
+  expect(wrong).toEqual([]);
+  expect(seen).toBeGreaterThan(150);
+});
+
 test("every option is read somewhere behind the contract", () => {
   const sources = ["core/train", "core/evaluate", "core/app", "core/train/losses"]
     .flatMap((folder) => readdirSync(join(root, folder)).map((name) => join(root, folder, name)))

@@ -75,7 +75,7 @@ test.each<[string, Partial<AdviceEvidence>, string, AdviceVerdict, RegExp]>([
     withCheck({ rewards: { ...check.rewards, solution: null } }),
     "rules",
     "yes",
-    /hone reward lab/,
+    /hone reward try/,
   ],
   ["no reward", withCheck({ methods: ["sft"], reward_parts: [] }), "rules", "unclear", /write down/],
   ["hardly an error", withBaseline({ error_rate: 0.02, greedy_error_rate: 0 }), "reproducible", "no", /as it is/],
