@@ -158,7 +158,7 @@ export function controlTable(reports: readonly LabelledReport[]): string[][] {
   ];
 }
 
-export function gameText({ win, draw, loss, illegal }: GameCell): string {
+function gameText({ win, draw, loss, illegal }: GameCell): string {
   return `${win} / ${draw} / ${loss} / ${illegal}`;
 }
 

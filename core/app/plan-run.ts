@@ -1,11 +1,11 @@
 /** What a run will do, need and take, before anything is written: `--dry-run`. */
 
-import { usedOptions, type RunConfig, type RunConfigInput } from "../contract/config.ts";
+import { isRl, usedOptions, type RunConfig, type RunConfigInput } from "../contract/config.ts";
 import type { RunPlan } from "../contract/cli-json.ts";
 import { freeBytes } from "../files/disk.ts";
 import { runsFolder } from "../store/library.ts";
 import { runBytes } from "../train/disk-plan.ts";
-import { isRl, prepareRun, type PreparedRun } from "../train/prepare-run.ts";
+import { prepareRun, type PreparedRun } from "../train/prepare-run.ts";
 import { RunFolder } from "../train/run-folder.ts";
 import { resolveNewRun } from "../train/run.ts";
 import { probeBatch } from "./probe-batch.ts";

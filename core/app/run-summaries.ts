@@ -9,7 +9,7 @@ import { findRun, listRuns } from "../store/library.ts";
 import { checkpointFolder, listCheckpoints, readCheckpointIndex, readTrainerState } from "../train/checkpoints.ts";
 import { RunFolder } from "../train/run-folder.ts";
 
-export async function summarizeRun(path: string): Promise<RunSummary> {
+async function summarizeRun(path: string): Promise<RunSummary> {
   const folder = RunFolder.open(path);
   const { config, record } = folder.readConfig();
   const steps = folder.readMetrics();

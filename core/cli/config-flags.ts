@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { Option, type Command } from "commander";
 import { z } from "zod";
 import {
+  isRl,
   optionGroups,
   optionMeta,
   optionNames,
@@ -72,7 +73,7 @@ export function addConfigFlags(command: Command, except: readonly OptionName[] =
 /** The methods that use an option, in few words. */
 function userNames(methods: readonly Method[]): string {
   const all = rlMethods.every((name) => methods.includes(name));
-  const others = methods.filter((name) => !all || !(rlMethods as readonly string[]).includes(name));
+  const others = methods.filter((name) => !all || !isRl(name));
   return [...(all ? ["RL"] : []), ...others.map((name) => name.toUpperCase())].join(", ");
 }
 

@@ -107,7 +107,7 @@ function requestOf(flags: Record<string, unknown>): EvaluateRequest {
   };
 }
 
-export function evaluationText(report: EvalReport): string {
+function evaluationText(report: EvalReport): string {
   const reports = [{ label: "mean [95 %]", report }];
   const games = gameRows([{ label: "games", report }]);
   const errors = failureTable(reports);

@@ -75,7 +75,7 @@ function findGguf(given: string | undefined): string | undefined {
 }
 
 function resultText({ name, value, unit, higher_is_better, shares }: BenchResult): string {
-  const parts = Object.entries<number>(shares ?? {}).map(([part, share]) => `${part} ${formatPercent(share)}`);
+  const parts = Object.entries(shares ?? {}).map(([part, share]) => `${part} ${formatPercent(share as number)}`);
   const note = higher_is_better ? parts.join(", ") : "(lower is better)";
   const number = value < 100 ? String(Number(value.toPrecision(3))) : formatCount(value);
   return `${name.padEnd(34)} ${number.padStart(12)} ${unit} ${note}`.trimEnd();

@@ -1,6 +1,6 @@
 /** Names that other tools (TRL, PEFT, verl, AReno) use for Hone's options, and what they mean here. */
 
-import { rlMethods, type RunConfigInput } from "./config.ts";
+import { isRl, type RunConfigInput } from "./config.ts";
 import { defaultsFor } from "./defaults.ts";
 import { HoneError } from "./errors.ts";
 
@@ -140,8 +140,8 @@ function replaceBatchSize(raw: Raw, before: RunConfigInput, source: string): voi
   if (perDevice === undefined && accumulated === undefined) return;
   const given = { model: "", task: "", ...before, ...raw } as Parameters<typeof defaultsFor>[0];
   const { method, num_mini_batches, num_generations } = { ...defaultsFor(given), ...given };
-  const isRl = (rlMethods as readonly string[]).includes(method);
-  const option = isRl ? "prompts_per_step" : "batch_size";
+  const learnsFromRewards = isRl(method);
+  const option = learnsFromRewards ? "prompts_per_step" : "batch_size";
   if (raw[option] !== undefined) {
     throw badConfig(`${source}: ${batchSizeNames.join(" and ")} say the same as ${option}`, `give only ${option}`);
   }
@@ -149,7 +149,7 @@ function replaceBatchSize(raw: Raw, before: RunConfigInput, source: string): voi
     throw badConfig(`${source}: gradient_accumulation_steps needs per_device_train_batch_size`, `or give ${option}`);
   }
   const size = perDevice * (accumulated ?? 1);
-  if (!isRl) {
+  if (!learnsFromRewards) {
     raw[option] = size;
     return;
   }

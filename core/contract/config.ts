@@ -8,8 +8,14 @@ import { z } from "zod";
 export const methods = ["gspo", "grpo", "ppo", "sft", "dpo"] as const;
 export type Method = (typeof methods)[number];
 
-/** Methods that sample answers and learn from their rewards. */
+/** Methods that learn from rewards. */
 export const rlMethods = ["gspo", "grpo", "ppo"] as const satisfies readonly Method[];
+
+/** Whether a method samples answers and learns from their rewards. */
+export function isRl(method: Method): boolean {
+  return (rlMethods as readonly Method[]).includes(method);
+}
+
 /** Those that compare the answers to one prompt with each other. */
 const groupMethods = ["gspo", "grpo"] as const satisfies readonly Method[];
 /** Those that learn from given answers. */
@@ -57,7 +63,7 @@ export const schedules = ["constant", "linear", "cosine"] as const;
 export const lossTypes = ["token_mean", "seq_mean", "const_length"] as const;
 export const advantageEstimators = ["group_std", "group_mean", "rloo", "batch_std"] as const;
 export const lossMasks = ["completion", "assistant_all", "assistant_last", "all_tokens"] as const;
-export const truncations = ["keep", "mask", "penalise"] as const;
+const truncations = ["keep", "mask", "penalise"] as const;
 
 /** A resolved configuration: every option has its value; `null` means off, or chosen when the run starts. */
 export const runConfigSchema = z.strictObject({

@@ -1,7 +1,7 @@
 /** What the most telling metrics of a run are called for people, and how their values are written. */
 
 import { formatPercent } from "./units.ts";
-import { rlMethods, type Method } from "./config.ts";
+import type { Method } from "./config.ts";
 
 export interface MetricLabel {
   /** Name in `metrics.jsonl`. */
@@ -58,9 +58,4 @@ export function headlineMetrics(method: Method): MetricLabel[] {
           ]
         : rl;
   return [...names, ...(method === "ppo" ? ["critic_value_loss"] : [])].map(metricLabel);
-}
-
-/** The one number of a step that tells how a run is doing. */
-export function mainMetric(method: Method): MetricLabel {
-  return metricLabel((rlMethods as readonly Method[]).includes(method) ? "reward" : "loss");
 }

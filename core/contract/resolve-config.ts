@@ -3,10 +3,10 @@
 import type { z } from "zod";
 import { aliasNames, badConfig, replaceAliases } from "./config-aliases.ts";
 import {
+  isRl,
   isUsed,
   optionMeta,
   optionNames,
-  rlMethods,
   runConfigInputSchema,
   runConfigSchema,
   type RunConfig,
@@ -69,7 +69,7 @@ export function resolveConfig(input: RunConfigInput, origin: Origin = {}): RunCo
   if (given.max_steps != null && given.num_train_epochs == null) config.num_train_epochs = null;
   refuseUnused(config, given, defaults);
   refuseContradictions(config, given, defaults);
-  if ((rlMethods as readonly string[]).includes(config.method)) refuseRlContradictions(config);
+  if (isRl(config.method)) refuseRlContradictions(config);
   return config;
 }
 

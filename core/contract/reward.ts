@@ -98,7 +98,6 @@ export const rewardReplySchema = z
   .refine(({ reward, parts, error }) => reward !== undefined || parts !== undefined || error !== undefined, {
     error: "a reply needs reward, parts or error",
   });
-export type RewardReply = z.infer<typeof rewardReplySchema>;
 
 const common = {
   /** In metrics as `rewards/<name>/mean`. Default: the type. */

@@ -24,7 +24,7 @@ const folder = join(import.meta.dirname, "..", "..", "assets", "control");
 const textSchema = z.strictObject({ id: z.string(), text: z.string().min(1) });
 
 /** Everything that is named must hold. Words are what white space separates. */
-export const checkSchema = z.strictObject({
+const checkSchema = z.strictObject({
   /** The whole answer is one of these, letter case and marks around it aside. */
   equals: z.array(z.string()).optional(),
   contains: z.array(z.string()).optional(),
@@ -156,7 +156,7 @@ function empty(): never {
 }
 
 /** Rise of the loss per token that is called a loss: about 2 % in perplexity. */
-export const textMargin = 0.02;
+const textMargin = 0.02;
 /** A model whose loss is above this share of a blind guess knows no general text. */
 const knowsNothing = 0.6;
 

@@ -42,7 +42,7 @@ export function fsyncPath(path: string): void {
 }
 
 /** Forces every file below a folder, and the folder itself, to the disk. */
-export function fsyncTree(folder: string): void {
+function fsyncTree(folder: string): void {
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name);
     if (entry.isDirectory()) fsyncTree(path);

@@ -3,8 +3,8 @@
 import { trainBpe } from "../text/train-bpe.ts";
 import type { TokenizerJson } from "../text/tokenizer-json.ts";
 
-export const endOfText = "<|endoftext|>";
-export const startOfTurn = "<|im_start|>";
+const endOfText = "<|endoftext|>";
+const startOfTurn = "<|im_start|>";
 export const endOfTurn = "<|im_end|>";
 
 const addedTokens = [
@@ -16,7 +16,7 @@ const addedTokens = [
 ];
 
 /** A tool takes one line, `name(argument: type, …): description`: a short prompt is a quick one. */
-export const chatTemplate = `{%- set first = messages[0] if messages[0].role == 'system' else none -%}
+const chatTemplate = `{%- set first = messages[0] if messages[0].role == 'system' else none -%}
 {%- if first or tools -%}
 {{- '<|im_start|>system\\n' -}}
 {%- if first -%}{{- first.content -}}{%- endif -%}

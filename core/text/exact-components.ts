@@ -9,7 +9,7 @@ import { HoneError } from "../contract/errors.ts";
 import { isRecord, type Component } from "./tokenizer-json.ts";
 
 /** The GPT-2 split that `ByteLevel` applies on its own. */
-export const gpt2Pattern = "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
+const gpt2Pattern = "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
 
 /** What Rust calls ASCII punctuation, and Unicode's. */
 const punctuation = "[\\p{P}!-/:-@\\[-`{-~]";

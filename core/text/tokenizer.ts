@@ -327,7 +327,7 @@ function inexact(why: string): HoneError {
 }
 
 /** Valid UTF-8 as text, other bytes as `\xE4`. */
-export function readableBytes(bytes: Uint8Array): string {
+function readableBytes(bytes: Uint8Array): string {
   let text = "";
   for (let i = 0; i < bytes.length;) {
     const length = characterLength(bytes, i);

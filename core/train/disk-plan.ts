@@ -10,7 +10,7 @@ const bytesPerRolloutToken = 20;
 const bytesPerRolloutLine = 600;
 const checkpointOverhead = 2_000_000;
 
-export function checkpointBytes(info: ModelInfo): number {
+function checkpointBytes(info: ModelInfo): number {
   return bytesPerTrainedElement * info.trainableParameters + checkpointOverhead;
 }
 

@@ -1,5 +1,6 @@
 /** Measures a model in training on fixed validation rows: by its method's own yardstick, and by the reward if there is one. */
 
+import { isRl } from "../contract/config.ts";
 import type { Interval } from "../contract/eval.ts";
 import { HoneError } from "../contract/errors.ts";
 import { evaluateTask } from "../evaluate/evaluate-task.ts";
@@ -7,7 +8,7 @@ import { preferenceAccuracy } from "../evaluate/preference-accuracy.ts";
 import { solutionLoss } from "../evaluate/solution-loss.ts";
 import type { BestMetric } from "./events.ts";
 import type { PairReference } from "./pair-reference.ts";
-import { isRl, type PreparedRun } from "./prepare-run.ts";
+import type { PreparedRun } from "./prepare-run.ts";
 import type { RunFolder } from "./run-folder.ts";
 
 type Metrics = Record<string, number>;

@@ -65,12 +65,12 @@ function answersOf({ task, rows, chat, examples, maxLength }: PreparedRun): Toke
 }
 
 /** The base of a fresh adapter. */
-export function adapterOff(model: Model, options: ScoreOptions): PairReference {
+function adapterOff(model: Model, options: ScoreOptions): PairReference {
   return (rows) => scoreRows((batch) => model.withoutLora(() => model.forward(batch)), rows, options);
 }
 
 /** Scores each different row once with a model at its start, and writes the file whole or not at all. */
-export async function writeReference(
+async function writeReference(
   path: string,
   model: Model,
   rows: readonly TokenRow[],
@@ -87,7 +87,7 @@ export async function writeReference(
 }
 
 /** What `writeReference` left. A row that is not in it is refused: the data have changed (`other-data`). */
-export function readReference(path: string): PairReference {
+function readReference(path: string): PairReference {
   const known = new Map(readRows(path, lineSchema).map((line) => [line.tokens, line]));
   return async (rows) =>
     rows.map((row) => {

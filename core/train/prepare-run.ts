@@ -1,6 +1,6 @@
 /** Opens everything that a run needs, and checks what can be checked before it begins. */
 
-import { rlMethods, type Method, type RunConfig } from "../contract/config.ts";
+import { isRl, rlMethods, type Method, type RunConfig } from "../contract/config.ts";
 import { HoneError } from "../contract/errors.ts";
 import { plural } from "../contract/units.ts";
 import type { Engine, Model, OpenProgress } from "../engine/types.ts";
@@ -131,10 +131,6 @@ export async function prepareRun(
   }
 }
 
-export function isRl(method: Method): boolean {
-  return (rlMethods as readonly Method[]).includes(method);
-}
-
 /** What each method needs of a task, in words. */
 const needs: Record<
   "rewards" | "solutions" | "pairs",
@@ -154,7 +150,7 @@ const needs: Record<
 };
 
 /** Refuses a method that the task has nothing for, before anything is opened: `method-needs`. */
-export function requireAbility(task: Task, method: Method): void {
+function requireAbility(task: Task, method: Method): void {
   const wanted = Object.values(needs).find(({ methods }) => methods.includes(method));
   if (wanted === undefined || wanted.has(task)) return;
   const able = Object.values(needs).flatMap(({ methods, has }) => (has(task) ? methods : []));

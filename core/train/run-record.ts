@@ -40,7 +40,7 @@ export async function makeRecord(context: TrainContext, prepared: PreparedRun): 
 }
 
 /** SHA-256 of a .gguf file, or over the SHA-256 of all safetensors files of a folder and its adapter. */
-export async function modelHash({ weights, adapter }: ModelFiles): Promise<string> {
+async function modelHash({ weights, adapter }: ModelFiles): Promise<string> {
   if (statSync(weights).isFile()) return sha256File(weights);
   const hash = createHash("sha256");
   for (const folder of adapter === undefined ? [weights] : [weights, adapter]) {

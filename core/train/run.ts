@@ -2,7 +2,7 @@
 
 import { existsSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import type { RunConfig, RunConfigInput } from "../contract/config.ts";
+import { isRl, type RunConfig, type RunConfigInput } from "../contract/config.ts";
 import { HoneError } from "../contract/errors.ts";
 import { resolveConfig } from "../contract/resolve-config.ts";
 import type { RunRecord, TrainerState } from "../contract/run.ts";
@@ -28,7 +28,7 @@ import { dpoMethod } from "./dpo.ts";
 import { originOf, shortName } from "./model-ref.ts";
 import { openReference } from "./open-trainable.ts";
 import { openPairReference, type PairReference } from "./pair-reference.ts";
-import { isRl, prepareRun, type PreparedRun, type TrainContext } from "./prepare-run.ts";
+import { prepareRun, type PreparedRun, type TrainContext } from "./prepare-run.ts";
 import { ppoMethod } from "./ppo.ts";
 import { Recorder } from "./recorder.ts";
 import { rlMethod } from "./rl.ts";

@@ -184,7 +184,7 @@ export function policyRows({ rows }: MicroBatch<RolloutRow>, result: ForwardResu
 }
 
 /** The rows of every rollout that is in the loss, each rollout a bundle. */
-export function trainedBundles(groups: readonly RolloutGroup[]): RolloutRow[][] {
+function trainedBundles(groups: readonly RolloutGroup[]): RolloutRow[][] {
   return groups
     .flatMap(({ rollouts }) => rollouts)
     .filter(({ trained }) => trained)

@@ -40,7 +40,7 @@ export function statMean(stat: Stat): number {
   return stat.sum / stat.weight;
 }
 
-export function statStd(stat: Stat): number {
+function statStd(stat: Stat): number {
   return Math.sqrt(Math.max(0, stat.squares / stat.weight - statMean(stat) ** 2));
 }
 

@@ -66,7 +66,7 @@ export interface PolicyLossOptions {
 }
 
 /** Trained tokens of a mask. */
-export function countTrained(mask: Uint8Array): number {
+function countTrained(mask: Uint8Array): number {
   return sum(mask);
 }
 
