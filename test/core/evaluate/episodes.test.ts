@@ -185,6 +185,31 @@ describe("limits", () => {
     expect(new Set(full.map(({ turns }) => turns[turns.length - 1].stopReason)).size).toBe(2);
   });
 
+  test("also where the environment would go on with an answer that was cut (B12)", async () => {
+    const ends: StopReason[] = [];
+    const patient: Task = {
+      ...(guessTask({ turns: 9 }) as Task),
+      start: () => ({
+        step: () => ({ messages: [{ role: "tool", content: "higher" }], done: false }),
+        end(reason) {
+          ends.push(reason);
+          return { reward: -1, parts: {}, info: { outcomes: {} } };
+        },
+      }),
+    };
+    const { policy: player } = policy({ contextLength: 4 });
+    const all = (await runEpisodes(player, patient, jobsOf(2), settings)).flat();
+    expect(ends).toEqual(all.map(() => "context_full"));
+    for (const { valid, stopReason, score } of all) {
+      expect({ valid, stopReason, reward: score?.reward }).toEqual({
+        valid: true,
+        stopReason: "context_full",
+        reward: -1,
+      });
+    }
+    expect(all.some(({ turns }) => turns[turns.length - 1].stopReason === "context_full")).toBe(true);
+  });
+
   test("the model's own context counts too", async () => {
     const { policy: player } = policy({ contextLength: 5 });
     const all = (await runEpisodes(player, guessTask({ turns: 9 }), jobsOf(2), settings)).flat();

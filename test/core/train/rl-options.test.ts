@@ -137,12 +137,7 @@ describe("the objective", () => {
     expect(changed.rows[1][metric]).not.toBe(plain.rows[1][metric]);
   });
 
-  test.each([
-    ["top_k", "topK", 2],
-    ["top_p", "topP", 0.5],
-    ["min_p", "minP", 0.5],
-    ["temperature", "temperature", 0.5],
-  ] as const)("%s reaches the sampler", async (option, field, value) => {
+  async function requestsOf(extra: RunConfigInput): Promise<SampleRequest[]> {
     const asked: SampleRequest[] = [];
     const toy = toyRun();
     toy.engine.onOpen = (one) => {
@@ -153,7 +148,25 @@ describe("the objective", () => {
       };
     };
     const input = { ...toyConfig, model, output_dir: toy.output, max_steps: 1, eval_steps: 0, eval_on_start: false };
-    await startTraining(toy.context, { ...input, [option]: value });
+    await startTraining(toy.context, { ...input, ...extra });
+    return asked;
+  }
+
+  test("every prompt of a run is drawn for with a seed of its own, which follows from the run's", async () => {
+    const seeds = async (seed: number) => (await requestsOf({ seed, max_steps: 3 })).map((request) => request.seed);
+    const first = await seeds(1);
+    expect(new Set(first).size).toBe(3 * 4);
+    expect(await seeds(1)).toEqual(first);
+    expect((await seeds(2)).some((seed) => first.includes(seed))).toBe(false);
+  });
+
+  test.each([
+    ["top_k", "topK", 2],
+    ["top_p", "topP", 0.5],
+    ["min_p", "minP", 0.5],
+    ["temperature", "temperature", 0.5],
+  ] as const)("%s reaches the sampler", async (option, field, value) => {
+    const asked = await requestsOf({ [option]: value });
     expect(asked.length).toBeGreaterThan(0);
     for (const request of asked) expect(request[field]).toBe(value);
   });
