@@ -17,7 +17,7 @@ import { scoreRows } from "../evaluate/score-rows.ts";
 import { solutionLoss } from "../evaluate/solution-loss.ts";
 import { hasSolutions } from "../evaluate/trained-row.ts";
 import { findRun } from "../store/library.ts";
-import type { Task, TaskRow } from "../tasks/task.ts";
+import { rowsFor, type Task, type TaskRow } from "../tasks/task.ts";
 import { answerTokens, openTask } from "../tasks/open-task.ts";
 import { RunFolder } from "../train/run-folder.ts";
 import type { OpenChoices, OpenPolicy, Session } from "./session.ts";
@@ -94,7 +94,8 @@ export async function evaluatePolicy(
   const splitSeed = request.splitSeed ?? usual.splitSeed;
   const all = task.rows(split, { seed: splitSeed });
   const rows = limit === undefined || all.length <= limit ? all : pickRows(task, all, limit, splitSeed);
-  if (rows.length > 0 && task.prompt(rows[0]).length === 0) {
+  const asked = rowsFor(task, rows, "prompt");
+  if (rows.length > 0 && (asked.length === 0 || task.prompt(asked[0]).length === 0)) {
     throw new HoneError("no-prompts", `the rows of task ${task.name} have no prompt that a model could answer`, {
       fix: "they serve SFT, which measures its loss on validation rows while it trains",
     });
@@ -104,7 +105,7 @@ export async function evaluatePolicy(
     split,
     splitSeed,
     seed,
-    rows,
+    rows: asked,
     maxTokens: request.maxTokens ?? usual.maxTokens,
     ...(samples !== undefined && { samples }),
     ...(temperature !== undefined && { temperature }),

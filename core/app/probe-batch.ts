@@ -1,6 +1,6 @@
 /** How long a step of SFT or DPO takes on this machine: a part of one is done, and what is left out is computed from it. */
 
-import { toolsOf } from "../tasks/task.ts";
+import { rowsFor, toolsOf } from "../tasks/task.ts";
 import { mean, sum } from "../contract/numbers.ts";
 import { packMicroBatches, tokensOf, type TokenRow } from "../engine/micro-batches.ts";
 import type { PreparedRun } from "../train/prepare-run.ts";
@@ -44,7 +44,7 @@ export async function probeBatch(subject: PreparedRun & { signal: AbortSignal })
 /** An evaluation by reward, which a task without one does not have. */
 async function probeAnswers(subject: PreparedRun & { signal: AbortSignal }) {
   const { config, policy, task, rows } = subject;
-  const asked = rows.validation.slice(0, askedPrompts);
+  const asked = rowsFor(task, rows.validation, "prompt").slice(0, askedPrompts);
   if (task.rewardParts.length === 0 || asked.length === 0) return { seconds: 0, tokensHeld: 0 };
   const prompts = asked.map((row) => {
     const messages = task.prompt(row);

@@ -7,7 +7,7 @@ import { mean, softplus } from "../contract/numbers.ts";
 import type { Seed } from "../contract/random.ts";
 import type { Model } from "../engine/types.ts";
 import { hasSameIds, type TokenRow } from "../engine/micro-batches.ts";
-import type { Task, TaskRow } from "../tasks/task.ts";
+import { rowsFor, type Task, type TaskRow } from "../tasks/task.ts";
 import { clusterBy, seededInterval } from "./bootstrap.ts";
 import { scoreRows, type RowScore, type ScoreOptions } from "./score-rows.ts";
 import { canBeScored } from "./solution-loss.ts";
@@ -36,8 +36,9 @@ export interface TokenPair {
 
 /** Both answers of one row as tokens, on one shared prompt where the template renders it alike. */
 export function preferenceTokens(chat: RowChat, task: RowTask, row: TaskRow): TokenPair {
-  if (task.preference === undefined) throw noPreferences(task);
-  const { chosen: better, rejected: worse } = task.preference(row);
+  const preference = task.preference?.(row);
+  if (preference === undefined) throw noPreferences(task);
+  const { chosen: better, rejected: worse } = preference;
   const [chosen, rejected] = [better, worse].map((answer) => answerTokens(chat, task, row, answer));
   return hasSameIds(chosen.promptIds, rejected.promptIds)
     ? { chosen, rejected: { ...rejected, promptIds: chosen.promptIds } }
@@ -52,7 +53,7 @@ export async function preferenceAccuracy(
   options: PreferenceOptions,
 ): Promise<PreferenceAccuracy> {
   const { seed, reference, beta = 0.1, labelSmoothing = 0, maxLength = model.info().contextLength } = options;
-  const all = rows.map((row) => ({
+  const all = rowsFor(task, rows, "preference").map((row) => ({
     row_id: row.id,
     problem: task.problem(row),
     pair: preferenceTokens(chat, task, row),

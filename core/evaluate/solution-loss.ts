@@ -7,7 +7,7 @@ import { sum } from "../contract/numbers.ts";
 import type { Seed } from "../contract/random.ts";
 import type { Model } from "../engine/types.ts";
 import type { TokenRow } from "../engine/micro-batches.ts";
-import type { Task, TaskRow } from "../tasks/task.ts";
+import { rowsFor, type Task, type TaskRow } from "../tasks/task.ts";
 import { seededInterval } from "./bootstrap.ts";
 import { scoreRows, type RowScore, type ScoreOptions } from "./score-rows.ts";
 import { trainedRow, type RowChat, type RowLoss } from "./trained-row.ts";
@@ -32,7 +32,7 @@ export async function solutionLoss(
   options: SolutionLossOptions,
 ): Promise<SolutionLoss> {
   const { seed, loss = null, maxLength = model.info().contextLength } = options;
-  const all = rows.map((row) => ({
+  const all = rowsFor(task, rows, "solution").map((row) => ({
     row_id: row.id,
     problem: task.problem(row),
     tokens: trainedRow(chat, task, row, loss),

@@ -30,8 +30,9 @@ export function hasSolutions({ solution, example }: Pick<Task, "solution" | "exa
 export function trainedRow(chat: RowChat, task: RowTask, row: TaskRow, loss: RowLoss = null): TokenRow {
   const example = task.example?.(row);
   if (example === undefined) {
-    if (task.solution === undefined) throw noSolutions(task);
-    return answerTokens(chat, task, row, task.solution(row), loss);
+    const solution = task.solution?.(row);
+    if (solution === undefined) throw noSolutions(task);
+    return answerTokens(chat, task, row, solution, loss);
   }
   if ("messages" in example) {
     const { messages } = example;

@@ -61,8 +61,8 @@ function answerOf(task: Task, row: TaskRow): { facts: Set<string>; seen: string 
     shown = example.messages.filter(({ role }) => role !== "assistant");
     said = example.messages.filter(({ role }) => role === "assistant");
   } else {
-    if (task.solution === undefined) return undefined;
-    const answer = task.solution(row);
+    const answer = task.solution?.(row);
+    if (answer === undefined) return undefined;
     shown = [...task.prompt(row), ...answer.filter(({ role }) => role !== "assistant")];
     said = answer.filter(({ role }) => role === "assistant");
   }

@@ -7,7 +7,7 @@ import { plural } from "../contract/units.ts";
 import { checkRewards, evenly, range, tryAnswers, type Find } from "./check-rewards.ts";
 import { answerKinds } from "./probe-answers.ts";
 import { findLeaks } from "./split-leaks.ts";
-import { toolsOf, type Task, type TaskRow } from "./task.ts";
+import { rowsFor, toolsOf, type Task, type TaskRow } from "./task.ts";
 
 export interface CheckTaskOptions {
   /** Length of a rendered prompt, with a model. Absent: characters are counted. */
@@ -36,7 +36,7 @@ export async function checkTask(task: Task, options: CheckTaskOptions = {}): Pro
   const prompt_length = checkLengths(task, evenly(all, measuredRows), options, find);
   const tried =
     task.rewardParts.length > 0
-      ? await tryAnswers(task, evenly(all, options.tried ?? 60), options.signal, find)
+      ? await tryAnswers(task, evenly(rowsFor(task, all, "prompt"), options.tried ?? 60), options.signal, find)
       : undefined;
   if (tried !== undefined) checkRewards(task, tried, find);
   checkStability(task, rows, find);

@@ -10,12 +10,16 @@ import { openData } from "../data/open-data.ts";
 import { openSource } from "../data/open-source.ts";
 import type { Mapping } from "../data/forms.ts";
 import { understand } from "../data/understand.ts";
+import { TextNumbers } from "./columns.ts";
 import { taskData, type SourceRow } from "./data-task.ts";
 
 export type Origin =
   | { path: string; map?: Mapping }
   /** `name`: as errors call it. */
   | { name: string; records: () => Promise<readonly Record<string, unknown>[]> };
+
+const labelled =
+  "rows with a prompt, a completion and a label (KTO) train no method yet: keep those whose label is true for SFT, or make pairs of chosen and rejected for DPO";
 
 /** Rows of a known shape. What was set aside, and why, is added to `notes`. Throws `no-rows` when nothing is left. */
 export async function* dataRows(origin: Origin, notes: string[]): AsyncGenerator<SourceRow> {
@@ -24,6 +28,7 @@ export async function* dataRows(origin: Origin, notes: string[]): AsyncGenerator
     const aside = new SetAside(name);
     for await (const entry of entries()) {
       if (isSetAside(entry)) aside.add(entry);
+      else if (entry.shape === "label") aside.add({ place: entry.place, reason: labelled });
       else yield { data: taskData(entry, ids.next(entry.columns, entry.place.row, part)), ...partOf(part) };
     }
     aside.tell(notes);
@@ -131,16 +136,20 @@ function filesByPart(folder: string): { path: string; part: Split }[] {
 
 /** A row's own id where it has one that no other row has; otherwise its part and number. */
 class Ids {
-  readonly #seen = new Set<string>();
+  readonly #seen = new TextNumbers();
 
   next({ id }: Record<string, unknown>, row: number, part: Split | undefined): string {
     const own = typeof id === "number" || (typeof id === "string" && id !== "") ? String(id) : undefined;
     const numbered = `${part === undefined || part === "train" ? "row" : part}-${row}`;
-    let name = own ?? numbered;
-    if (this.#seen.has(name)) name = `${name} (${numbered})`;
-    for (let i = 2; this.#seen.has(name); i++) name = `${own ?? numbered} (${i})`;
-    this.#seen.add(name);
+    const base = own ?? numbered;
+    let name = base;
+    for (let i = 1; !this.#isNew(name); i++) name = `${base} (${i === 1 ? numbered : i})`;
     return name;
+  }
+
+  #isNew(name: string): boolean {
+    const { size } = this.#seen;
+    return this.#seen.numberOf(name) === size;
   }
 }
 

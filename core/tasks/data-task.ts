@@ -3,7 +3,6 @@
  * prefer, columns for the reward. One answer is one episode, and its reward comes from a reward file.
  */
 
-import { createHash } from "node:crypto";
 import { messageText, type ChatMessage, type ToolDefinition } from "../contract/chat.ts";
 import type { DataRow } from "../contract/data.ts";
 import { HoneError } from "../contract/errors.ts";
@@ -14,27 +13,21 @@ import type { Reward } from "../rewards/reward.ts";
 import { Grading, type GradingOptions } from "./grading.ts";
 import { drawRow } from "./draw-row.ts";
 import { rewardSample, type PlayedTurn } from "./reward-sample.ts";
-import { RowStore } from "./row-store.ts";
-import { KeyGroups, splitKeys, usualShares, type SplitShares } from "./split-keys.ts";
+import { RowTable, type DataTaskRow } from "./row-table.ts";
+import { usualShares, type SplitShares } from "./split-keys.ts";
 import {
   oneTurnEpisode,
   weigh,
   type Episode,
   type Example,
+  type RowUse,
   type SamplePlace,
   type Score,
   type StopReason,
   type Task,
 } from "./task.ts";
 
-/** A row by its place: what it holds is read when it is needed. */
-export interface DataTaskRow {
-  id: string;
-  /** From 0, over all files. */
-  index: number;
-  /** Of its content: 16 hexadecimal digits. */
-  hash: string;
-}
+export type { DataTaskRow } from "./row-table.ts";
 
 /** What a row holds. */
 export interface TaskData {
@@ -94,23 +87,25 @@ export interface DataTask extends Task<DataTaskRow> {
   close(): Promise<void>;
 }
 
-/** Reads the rows to their end. Throws `no-rows`, `bad-rows` when they are of different kinds, `no-such-column`. */
+/** Reads the rows to their end; they may be of different kinds. Throws `no-rows`, `no-such-column`. */
 export async function dataTask(
   source: AsyncIterable<SourceRow> | Iterable<SourceRow>,
   options: DataTaskOptions,
 ): Promise<DataTask> {
   const { name, title, description, reward, parts: ownParts = [], tools = [] } = options;
   const { toolChoice, parallelCalls } = options;
-  const store = new RowStore<TaskData>();
+  const table = new RowTable(options.group);
   const close = async () => {
-    store.close();
+    table.close();
     await reward?.close();
   };
   try {
-    const table = await readTable(source, store, options);
-    const { has, rows, problems } = table;
-    const parts = new Partition(table, options.shares ?? usualShares, options.splitSeed);
-    const read = (row: DataTaskRow) => store.get(row.index);
+    for await (const { data, part } of source) table.add(data, part);
+    if (table.length === 0) throw noRows(name, options.notes ?? []);
+    const { has } = table;
+    const parts = table.partition(options.shares ?? usualShares, options.splitSeed);
+    const read = (row: DataTaskRow) => table.read(row.index);
+    const mixed = table.mixed();
     const rewardParts = () => [...ownParts, ...(reward?.parts ?? [])];
     const grading = new Grading(rewardParts(), options.grading ?? {}, tools.length > 0 || has.tools);
     const grade =
@@ -131,9 +126,9 @@ export async function dataTask(
       failures: grading.failures,
       outcomes: grading.outcomes,
       limits: { turns: 1, tokens: 512, seconds: 120, ...options.limits },
-      rows: (split, { seed } = {}) => parts.rows(split, seed),
-      parseRow: (value) => knownRow(value, rows, name),
-      problem: (row) => problems[row.index],
+      rows: (split, { seed = usualSplitSeed } = {}) => parts(split, seed),
+      parseRow: (value) => knownRow(value, table, name),
+      problem: (row) => table.problem(row.index),
       prompt: (row) => read(row).prompt,
       start(row, seed, place = { prompt: 0, sample: 0 }) {
         const data = read(row);
@@ -142,12 +137,13 @@ export async function dataTask(
           oneTurnEpisode(row, (action) => grade(data, place)([{ action, replies: [] }], action.stopReason))
         );
       },
-      ...(has.solution && { solution: (row: DataTaskRow) => required(read(row).solution, row) }),
-      ...(has.example && { example: (row: DataTaskRow) => required(read(row).example, row) }),
-      ...(has.preference && { preference: (row: DataTaskRow) => required(read(row).preference, row) }),
+      ...(has.solution && { solution: (row: DataTaskRow) => read(row).solution }),
+      ...(has.example && { example: (row: DataTaskRow) => read(row).example }),
+      ...(has.preference && { preference: (row: DataTaskRow) => read(row).preference }),
+      ...(mixed !== undefined && { holds: (row: DataTaskRow, what: RowUse) => table.holds(row.index, what) }),
       reference: () => ({}),
       draw: (row) => (options.draw ?? drawRow)(read(row)),
-      notes: options.notes ?? [],
+      notes: [...(options.notes ?? []), ...(mixed === undefined ? [] : [mixed])],
       read,
       close,
     };
@@ -158,7 +154,7 @@ export async function dataTask(
 }
 
 /** A row of data as a task holds it. `id` must be the row's own. */
-export function taskData(row: DataRow, id: string): TaskData {
+export function taskData(row: Exclude<DataRow, { shape: "label" }>, id: string): TaskData {
   const base = { id, columns: row.columns, ...(row.tools !== undefined && { tools: row.tools }) };
   switch (row.shape) {
     case "prompt":
@@ -173,14 +169,6 @@ export function taskData(row: DataRow, id: string): TaskData {
       return { ...base, prompt: [], example: { text: row.text } };
     case "tokens":
       return { ...base, prompt: [], example: { tokens: row.tokens, loss_mask: row.loss_mask } };
-    case "label":
-      throw new HoneError(
-        "unsupported-rows",
-        "rows with a prompt, a completion and a label (KTO) train no method yet",
-        {
-          fix: "keep the rows whose label is true for SFT, or make pairs of chosen and rejected for DPO",
-        },
-      );
   }
 }
 
@@ -238,132 +226,18 @@ async function gradeEpisode({
   return grading.toScore(result, turns, stopReason);
 }
 
-interface Table {
-  rows: DataTaskRow[];
-  problems: string[];
-  /** By which rows stay together. */
-  keys: string[];
-  given: (Split | undefined)[];
-  has: Record<"solution" | "example" | "preference" | "tools", boolean>;
-}
-
-async function readTable(
-  source: AsyncIterable<SourceRow> | Iterable<SourceRow>,
-  store: RowStore<TaskData>,
-  { name, group, notes = [] }: DataTaskOptions,
-): Promise<Table> {
-  const table: Table = {
-    rows: [],
-    problems: [],
-    keys: [],
-    given: [],
-    has: { solution: false, example: false, preference: false, tools: false },
-  };
-  const together = new KeyGroups();
-  let kind: string | undefined;
-  for await (const { data, part } of source) {
-    const { id, ...content } = data;
-    const rowKind = (["solution", "example", "preference"] as const).filter((what) => data[what] !== undefined).join();
-    if (kind !== undefined && kind !== rowKind) {
-      throw new HoneError("bad-rows", `row ${id} is of another kind than those before it`, {
-        fix: "give prompts, conversations and pairs in files of their own",
-      });
-    }
-    kind = rowKind;
-    const what = data.prompt.length > 0 ? data.prompt : data.example;
-    const prompt = contentHash(what);
-    const problem = group === undefined ? prompt : groupOf(data, group);
-    // The same prompt in two groups ties them together: otherwise its copy would cross.
-    if (group !== undefined) together.join(`prompt ${prompt}`, `group ${problem}`);
-    table.rows.push({ id, index: table.rows.length, hash: contentHash(content) });
-    table.problems.push(problem);
-    table.keys.push(group === undefined ? prompt : `group ${problem}`);
-    table.given.push(part);
-    table.has = {
-      solution: data.solution !== undefined,
-      example: data.example !== undefined,
-      preference: data.preference !== undefined,
-      tools: table.has.tools || data.tools !== undefined,
-    };
-    store.append(data);
-  }
-  if (table.rows.length === 0) {
-    throw new HoneError(
-      "no-rows",
-      `task ${name} has no row that could be used${notes.map((note) => `: ${note}`).join("")}`,
-      {
-        fix: "`hone data check FILE` tells what is wrong with each row",
-      },
-    );
-  }
-  if (group !== undefined) table.keys = table.keys.map((key) => together.nameOf(key));
-  return table;
-}
-
-/** Given parts are respected; a part that no file gives is dealt from the training rows. */
-class Partition {
-  readonly #table: Table;
-  readonly #shares: SplitShares;
-  readonly #ownSeed: Seed | undefined;
-  #dealt: { seed: Seed; parts: Record<Split, DataTaskRow[]> } | undefined;
-
-  constructor(table: Table, shares: SplitShares, ownSeed: Seed | undefined) {
-    this.#table = table;
-    this.#ownSeed = ownSeed;
-    const gives = (part: Split) => table.given.includes(part);
-    this.#shares = {
-      heldOut: gives("held-out") ? 0 : shares.heldOut,
-      validation: gives("validation") ? 0 : shares.validation,
-    };
-  }
-
-  rows(split: Split, seed: Seed = usualSplitSeed): DataTaskRow[] {
-    if (this.#dealt?.seed !== seed) this.#dealt = { seed, parts: this.#deal(seed) };
-    return this.#dealt.parts[split];
-  }
-
-  #deal(seed: Seed): Record<Split, DataTaskRow[]> {
-    const { rows, keys, given } = this.#table;
-    const open = rows.filter(({ index }) => given[index] === undefined || given[index] === "train");
-    const dealt = splitKeys(
-      open.map(({ index }) => keys[index]),
-      this.#shares,
-      this.#ownSeed === undefined ? seed : `${this.#ownSeed}/${seed}`,
-    );
-    const parts: Record<Split, DataTaskRow[]> = { train: [], validation: [], "held-out": [] };
-    for (const row of rows) {
-      const fixed = given[row.index];
-      const part = fixed === undefined || fixed === "train" ? dealt.get(keys[row.index]) : fixed;
-      parts[part ?? "train"].push(row);
-    }
-    return parts;
-  }
-}
-
-function groupOf({ id, columns }: TaskData, group: readonly string[]): string {
-  const values = group.map((column) => {
-    if (Object.hasOwn(columns, column)) return columns[column];
-    throw new HoneError("no-such-column", `row ${id} has no column ${JSON.stringify(column)} to group by`, {
-      fix: `its columns are ${Object.keys(columns).join(", ") || "none"}`,
-    });
+function noRows(name: string, notes: readonly string[]): HoneError {
+  const why = notes.map((note) => `: ${note}`).join("");
+  return new HoneError("no-rows", `task ${name} has no row that could be used${why}`, {
+    fix: "`hone data check FILE` tells what is wrong with each row",
   });
-  return values.map((value) => (typeof value === "string" ? value : JSON.stringify(value))).join(" / ");
 }
 
-function contentHash(value: unknown): string {
-  return createHash("sha256").update(JSON.stringify(value)).digest("hex").slice(0, 16);
-}
-
-function knownRow(value: unknown, rows: readonly DataTaskRow[], task: string): DataTaskRow {
+function knownRow(value: unknown, table: RowTable, task: string): DataTaskRow {
   const id = typeof value === "object" && value !== null && "id" in value ? value.id : undefined;
-  const found = rows.find((row) => row.id === id);
+  const found = typeof id === "string" ? table.find(id) : undefined;
   if (found !== undefined) return found;
   throw new HoneError("bad-row", `task ${task} has no row ${JSON.stringify(id)}`, {
     fix: 'give {"id": …} of one of its rows',
   });
-}
-
-function required<T>(value: T | undefined, row: DataTaskRow): T {
-  if (value === undefined) throw new Error(`row ${row.id} is of another kind`);
-  return value;
 }

@@ -54,8 +54,8 @@ export function probeAnswers(task: Task, row: TaskRow, other: TaskRow | undefine
   };
   const right = answersIn(task.solution?.(row) ?? exampleAnswer(task, row), tools);
   add("solution", "the solution", right);
-  add("rejected", "the rejected answer", answersIn(task.preference?.(row).rejected, tools));
-  if (right.length === 0) add("solution", "the chosen answer", answersIn(task.preference?.(row).chosen, tools));
+  add("rejected", "the rejected answer", answersIn(task.preference?.(row)?.rejected, tools));
+  if (right.length === 0) add("solution", "the chosen answer", answersIn(task.preference?.(row)?.chosen, tools));
   add("empty", "an empty answer", repeated(text(""), task.limits.turns));
   add("mutated", "an answer that says nothing", repeated(text("I do not know."), task.limits.turns));
   add("mutated", "an answer cut by the token limit", [{ ...(right[0] ?? text("I")), stopReason: "length" }]);

@@ -1,21 +1,23 @@
-/** Many rows with little memory: as JSON, in memory while they are few, in an unnamed temporary file beyond that. */
+/** Many texts with little memory: in memory while they are few, in an unnamed temporary file beyond that. */
 
 import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 
-/** Bytes of JSON that stay in memory. */
-const memoryBytes = 64 * 2 ** 20;
+/** Bytes that stay in memory. */
+const memoryBytes = 8 * 2 ** 20;
 /** Bytes that are gathered before they are written. */
 const writeBytes = 2 ** 20;
 
-export class RowStore<Row> {
+export class RowStore {
   readonly #memoryBytes: number;
-  /** Rows that are not in the file: all of them, or the newest. */
-  #recent: Buffer[] = [];
+  /** What is not in the file: everything, or the newest. */
+  #recent = Buffer.alloc(1024);
   #recentBytes = 0;
-  /** Where each row that is in the file begins; one more than there are rows there. */
-  readonly #offsets: number[] = [0];
+  #bytesInFile = 0;
+  /** Where each text ends, over file and memory. */
+  #ends = new Float64Array(64);
+  #length = 0;
   #file: { handle: number; path: string } | undefined;
 
   constructor(limit: { memoryBytes?: number } = {}) {
@@ -23,23 +25,40 @@ export class RowStore<Row> {
   }
 
   get length(): number {
-    return this.#offsets.length - 1 + this.#recent.length;
+    return this.#length;
   }
 
-  append(row: Row): void {
-    const json = Buffer.from(JSON.stringify(row), "utf8");
-    this.#recent.push(json);
-    this.#recentBytes += json.length;
-    if (this.#recentBytes > (this.#file === undefined ? this.#memoryBytes : Math.min(writeBytes, this.#memoryBytes))) {
-      this.#write();
+  append(text: string): void {
+    const bytes = Buffer.byteLength(text);
+    const most = this.#file === undefined ? this.#memoryBytes : Math.min(writeBytes, this.#memoryBytes);
+    if (this.#recentBytes > 0 && this.#recentBytes + bytes > most) this.#write();
+    const needed = this.#recentBytes + bytes;
+    if (needed > this.#recent.length) {
+      const larger = Buffer.alloc(2 * needed);
+      this.#recent.copy(larger, 0, 0, this.#recentBytes);
+      this.#recent = larger;
     }
+    this.#recent.write(text, this.#recentBytes);
+    this.#recentBytes = needed;
+    if (this.#length === this.#ends.length) {
+      const larger = new Float64Array(2 * this.#length);
+      larger.set(this.#ends);
+      this.#ends = larger;
+    }
+    this.#ends[this.#length++] = this.#bytesInFile + this.#recentBytes;
   }
 
-  /** Row `index`, from 0; a new object every time. */
-  get(index: number): Row {
-    const inFile = this.#offsets.length - 1;
-    const json = index < inFile ? this.#read(index) : this.#recent[index - inFile];
-    return JSON.parse(json.toString("utf8")) as Row;
+  /** Text `index`, from 0. */
+  get(index: number): string {
+    const begin = index === 0 ? 0 : this.#ends[index - 1];
+    const end = this.#ends[index];
+    if (begin >= this.#bytesInFile) {
+      return this.#recent.toString("utf8", begin - this.#bytesInFile, end - this.#bytesInFile);
+    }
+    if (this.#file === undefined) throw new Error("the rows are closed");
+    const bytes = Buffer.alloc(end - begin);
+    readSync(this.#file.handle, bytes, 0, bytes.length, begin);
+    return bytes.toString("utf8");
   }
 
   close(): void {
@@ -51,20 +70,10 @@ export class RowStore<Row> {
 
   #write(): void {
     this.#file ??= temporaryFile();
-    const at = this.#offsets[this.#offsets.length - 1];
-    writeSync(this.#file.handle, Buffer.concat(this.#recent), 0, this.#recentBytes, at);
-    let end = at;
-    for (const { length } of this.#recent) this.#offsets.push((end += length));
-    this.#recent = [];
+    writeSync(this.#file.handle, this.#recent, 0, this.#recentBytes, this.#bytesInFile);
+    this.#bytesInFile += this.#recentBytes;
+    this.#recent = Buffer.alloc(Math.min(writeBytes, this.#memoryBytes));
     this.#recentBytes = 0;
-  }
-
-  #read(index: number): Buffer {
-    if (this.#file === undefined) throw new Error("the rows are closed");
-    const start = this.#offsets[index];
-    const json = Buffer.alloc(this.#offsets[index + 1] - start);
-    readSync(this.#file.handle, json, 0, json.length, start);
-    return json;
   }
 }
 

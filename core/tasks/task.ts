@@ -94,6 +94,9 @@ export interface FailureKind {
   group: FailureGroup;
 }
 
+/** A row is of use for its prompt (to be answered), its right answer (to be imitated), its pair (to be preferred). */
+export type RowUse = "prompt" | "solution" | "preference";
+
 export interface Task<Row extends TaskRow = TaskRow> {
   /** Kebab-case, as given to `--task`. */
   name: string;
@@ -127,11 +130,13 @@ export interface Task<Row extends TaskRow = TaskRow> {
   /** Begins an episode; every random choice of the environment follows from the seed. `place`: only to be told to a reward. */
   start(row: Row, seed: Seed, place?: SamplePlace): Episode;
   /** A right answer to the prompt (all messages up to the end, tool results included), for SFT. */
-  solution?(row: Row): ChatMessage[];
+  solution?(row: Row): ChatMessage[] | undefined;
   /** What SFT learns from this row when that is not `solution` as the answer to `prompt`. It takes `solution`'s place. */
-  example?(row: Row): Example;
+  example?(row: Row): Example | undefined;
   /** A better and a worse answer to the prompt, for DPO. */
-  preference?(row: Row): { chosen: ChatMessage[]; rejected: ChatMessage[] };
+  preference?(row: Row): { chosen: ChatMessage[]; rejected: ChatMessage[] } | undefined;
+  /** Where rows are of several kinds: what this one is of use for. Ask `rowsFor`. */
+  holds?(row: Row, use: RowUse): boolean;
   /** Mean rewards of known players on these rows: the lines to hold a model's score against. */
   reference(rows: readonly Row[]): Record<string, number>;
   draw(row: Row): string;
@@ -150,6 +155,11 @@ export interface Task<Row extends TaskRow = TaskRow> {
  * - token ids, as they are: those whose `loss_mask` is 1.
  */
 export type Example = { messages: ChatMessage[] } | { text: string } | { tokens: number[]; loss_mask: number[] };
+
+/** The rows that are of this use; all of them where a task's rows are of one kind. */
+export function rowsFor<Row extends TaskRow>(task: Pick<Task<Row>, "holds">, rows: readonly Row[], use: RowUse): Row[] {
+  return rows.filter((row) => task.holds?.(row, use) ?? true);
+}
 
 /** What the model may call on this row. */
 export function toolsOf<Row extends TaskRow>(task: Pick<Task<Row>, "tools" | "toolsFor">, row: Row): ToolDefinition[] {

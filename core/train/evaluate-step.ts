@@ -6,6 +6,7 @@ import { HoneError } from "../contract/errors.ts";
 import { evaluateTask } from "../evaluate/evaluate-task.ts";
 import { preferenceAccuracy } from "../evaluate/preference-accuracy.ts";
 import { solutionLoss } from "../evaluate/solution-loss.ts";
+import { rowsFor } from "../tasks/task.ts";
 import type { BestMetric } from "./events.ts";
 import type { PairReference } from "./pair-reference.ts";
 import type { PreparedRun } from "./prepare-run.ts";
@@ -84,12 +85,14 @@ async function measurePreference(prepared: PreparedRun, options: EvaluateStepOpt
 }
 
 async function measureReward(prepared: PreparedRun, { folder, step, signal }: EvaluateStepOptions): Promise<Metrics> {
-  const { config, task, rows, policy, maxLength } = prepared;
+  const { config, task, policy, maxLength } = prepared;
+  const rows = rowsFor(task, prepared.rows.validation, "prompt");
+  if (rows.length === 0) return {};
   const evaluation = await evaluateTask(task, policy, {
     model: `${folder.name}:${step}`,
     split: "validation",
     splitSeed: config.split_seed,
-    rows: rows.validation,
+    rows,
     samples: config.num_generations_eval,
     seed: config.seed,
     temperature: config.temperature,

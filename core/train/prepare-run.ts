@@ -2,13 +2,14 @@
 
 import { isRl, rlMethods, type Method, type RunConfig } from "../contract/config.ts";
 import { HoneError } from "../contract/errors.ts";
+import type { Split } from "../contract/eval.ts";
 import { plural } from "../contract/units.ts";
 import type { Engine, Model, OpenProgress } from "../engine/types.ts";
 import { pickRows } from "../evaluate/evaluate-task.ts";
 import { EnginePolicy, type Chat } from "../evaluate/policy.ts";
 import type { TokenPair } from "../evaluate/preference-accuracy.ts";
 import { hasSolutions, type RowChat } from "../evaluate/trained-row.ts";
-import type { Task, TaskRow } from "../tasks/task.ts";
+import { rowsFor, type RowUse, type Task, type TaskRow } from "../tasks/task.ts";
 import { openTask } from "../tasks/open-task.ts";
 import type { TrainListener } from "./events.ts";
 import { dpoExamples, sftExamples, skipReasons, type Examples } from "./examples.ts";
@@ -80,8 +81,10 @@ export async function prepareRun(
   try {
     requireAbility(task, input.method);
     for (const message of task.notes ?? []) listen({ type: "note", message });
-    const rows = (split: "train" | "validation" | "held-out") => task.rows(split, { seed: input.split_seed });
+    const use = useOf(input.method);
+    const rows = (split: Split) => rowsFor(task, task.rows(split, { seed: input.split_seed }), use);
     const train = rows("train");
+    tellOthers(task.rows("train", { seed: input.split_seed }).length - train.length, input.method, listen);
     if (train.length === 0) throw new HoneError("no-rows", `task ${task.name} has no training rows`);
     const begun = resume?.begun ?? new Date();
     const files = await findModel(input.model);
@@ -159,6 +162,17 @@ function requireAbility(task: Task, method: Method): void {
   throw new HoneError("method-needs", `task ${task.name} has ${wanted.lacks}, which method ${method} needs`, {
     fix: [others, reward].filter((part) => part !== "").join(", or ") || "`hone data check` shows what its rows hold",
   });
+}
+
+/** What a method makes of a row. */
+function useOf(method: Method): RowUse {
+  return method === "sft" ? "solution" : method === "dpo" ? "preference" : "prompt";
+}
+
+function tellOthers(count: number, method: Method, listen: TrainListener): void {
+  if (count === 0) return;
+  const lack = { solution: "an answer to imitate", preference: "a pair of answers", prompt: "a prompt" }[useOf(method)];
+  listen({ type: "note", message: `${plural(count, "row")} left out: without ${lack}, which method ${method} needs` });
 }
 
 function tellSkipped({ items, skipped }: Examples<unknown>, listen: TrainListener): void {

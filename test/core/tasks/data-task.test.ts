@@ -3,9 +3,10 @@ import { afterEach, expect, test } from "vitest";
 import { messageText } from "../../../core/contract/chat.ts";
 import { splits } from "../../../core/contract/eval.ts";
 import { createDataset } from "../../../core/data/dataset.ts";
+import { openData } from "../../../core/data/open-data.ts";
 import { dataTask, type DataTask, type DataTaskRow } from "../../../core/tasks/data-task.ts";
 import { openTask, type OpenTaskOptions } from "../../../core/tasks/open-task.ts";
-import type { Task } from "../../../core/tasks/task.ts";
+import { rowsFor, type RowUse, type Task } from "../../../core/tasks/task.ts";
 import { answer, folderWith } from "./user-files.ts";
 
 const opened: Task[] = [];
@@ -224,10 +225,6 @@ test("rows that were set aside are told; a file of none but such is refused", as
   const folder = folderWith({
     "some.jsonl": [...sums, { prompt: 7 }],
     "none.jsonl": [{ question: "?", reply: "!" }],
-    "mixed.jsonl": [
-      { prompt: "a", completion: "b" },
-      { prompt: "c", chosen: "d", rejected: "e" },
-    ],
     "label.jsonl": [{ prompt: "a", completion: "b", label: true }],
   });
   const task = await open(join(folder, "some.jsonl"));
@@ -236,10 +233,39 @@ test("rows that were set aside are told; a file of none but such is refused", as
     code: "no-rows",
     message: expect.stringContaining("--map prompt=question"),
   });
-  await expect(openTask(join(folder, "mixed.jsonl"))).rejects.toMatchObject({ code: "bad-rows" });
-  await expect(openTask(join(folder, "label.jsonl"))).rejects.toMatchObject({ code: "unsupported-rows" });
+  await expect(openTask(join(folder, "label.jsonl"))).rejects.toMatchObject({
+    code: "no-rows",
+    message: expect.stringContaining("a label (KTO) train no method yet"),
+  });
   const mapped = await open(join(folder, "none.jsonl"), { map: { prompt: "question", completion: "reply" } });
   expect(mapped.solution?.(mapped.rows("train")[0])).toEqual([{ role: "assistant", content: "!" }]);
+});
+
+test("rows of several kinds: each method's are known, and the others are told", async () => {
+  const mixed = [
+    { prompt: "a", completion: "b" },
+    { prompt: "c", chosen: "d", rejected: "e" },
+    { text: "Once." },
+    { prompt: "f", completion: "g", label: true },
+  ];
+  const folder = folderWith({ "mixed.jsonl": mixed });
+  const task = await open(join(folder, "mixed.jsonl"));
+  expect(task.notes).toEqual([
+    expect.stringContaining("1 row of"),
+    "rows of several kinds: 2 rows with a prompt, 2 rows with an answer, 1 row with a pair of answers; a method takes those that it can use",
+  ]);
+  const rows = splits.flatMap((split) => task.rows(split)).toSorted((a, b) => a.index - b.index);
+  const ids = (use: RowUse) => rowsFor(task, rows, use).map(({ id }) => id);
+  expect(ids("prompt")).toEqual(["row-1", "row-2"]);
+  expect(ids("solution")).toEqual(["row-1", "row-3"]);
+  expect(ids("preference")).toEqual(["row-2"]);
+  expect(rows.map((row) => task.preference?.(row)?.chosen)).toEqual([
+    undefined,
+    [{ role: "assistant", content: "d" }],
+    undefined,
+  ]);
+  const data = await openData(join(folder, "mixed.jsonl"));
+  expect((await data.check()).warnings.join()).toContain("a method takes those that it can use");
 });
 
 test("a dataset of the library is a task by its name", async () => {

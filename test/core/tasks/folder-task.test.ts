@@ -55,7 +55,7 @@ test("rows, templates, reward, failures, split and drawing of a task file", asyn
     { role: "user", content: "Of which land is City 7, with 7000 people, the capital?" },
   ]);
   expect(task.solution?.(row)).toEqual([{ role: "assistant", content: "Land 2" }]);
-  expect(task.preference?.(row).rejected).toEqual([{ role: "assistant", content: "I do not know City 7." }]);
+  expect(task.preference?.(row)?.rejected).toEqual([{ role: "assistant", content: "I do not know City 7." }]);
   expect(task.draw(row)).toBe("City 7 → Land 2");
   expect(await task.start(row, 1).step(answer("Land 2"))).toMatchObject({ score: { reward: 1 } });
   expect(await task.start(row, 1).step(answer("Land 3"))).toMatchObject({
@@ -108,7 +108,7 @@ test("a data file of any columns, a generator script, a script as reward that na
     "task.json": { name: "csv", data: "rows.csv", prompt: "{{question}}", solution: "{{reply}}" },
     "rows.csv": "question,reply\nwhat?,that\nwho?,she\n",
   });
-  expect(csv.rows("train").map((row) => csv.solution?.(row)[0].content)).toEqual(["that", "she"]);
+  expect(csv.rows("train").map((row) => csv.solution?.(row)?.[0].content)).toEqual(["that", "she"]);
 
   const made = await open({
     "task.json": {

@@ -79,10 +79,10 @@ export function expectSoundRows<Row extends TaskRow>(
 /** Solutions are worth 1, what DPO rejects is worth less, on every row. */
 export async function expectSoundAnswers<Row extends TaskRow>(task: Task<Row>): Promise<void> {
   for (const row of splits.flatMap((split) => task.rows(split))) {
-    const best = await scoreText(task, row, textOf(task.solution!(row)));
+    const best = await scoreText(task, row, textOf(task.solution!(row)!));
     expect(best.reward, row.id).toBeCloseTo(1, 12);
     expect(best.info.failure, row.id).toBeUndefined();
-    const { chosen, rejected } = task.preference!(row);
+    const { chosen, rejected } = task.preference!(row)!;
     expect((await scoreText(task, row, textOf(chosen))).reward).toBeCloseTo(1, 12);
     const worse = await scoreText(task, row, textOf(rejected));
     expect(worse.reward, row.id).toBeLessThan(0.99);
