@@ -3,7 +3,7 @@
 import { CancelledError, HoneError } from "../contract/errors.ts";
 import { deriveSeed } from "../contract/random.ts";
 import type { ChatMessage, ToolDefinition } from "../contract/chat.ts";
-import type { ParsedAssistant } from "../text/parse-assistant.ts";
+import { isCut, type ParsedAssistant } from "../text/parse-assistant.ts";
 import { StopStrings } from "../text/stop-strings.ts";
 import { TextStream } from "../text/text-stream.ts";
 import type { OpenPolicy } from "./session.ts";
@@ -93,12 +93,11 @@ export async function answerChat({ model, chat }: OpenPolicy, turn: ChatTurn): P
     thinkingOpen: prompt.thinkingOpen,
     parallel: true,
   });
-  const isCut =
-    stopStrings.met === undefined && (sample.stopReason === "length" || sample.stopReason === "context_full");
+  const cut = stopStrings.met === undefined && isCut(sample.stopReason);
   return {
     text,
     parsed,
-    finishReason: isCut ? "length" : parsed.tool_calls.length > 0 ? "tool_calls" : "stop",
+    finishReason: cut ? "length" : parsed.tool_calls.length > 0 ? "tool_calls" : "stop",
     promptTokens: prompt.ids.length,
     completionTokens: drawn,
   };

@@ -3,7 +3,7 @@
 import type { ChatMessage, ToolDefinition } from "../contract/chat.ts";
 import { openOrCreateDataset, type Dataset } from "../data/dataset.ts";
 import { toShape } from "../data/shapes.ts";
-import type { ParsedAssistant } from "../text/parse-assistant.ts";
+import { assistantMessage, type ParsedAssistant } from "../text/parse-assistant.ts";
 
 export interface GoodAnswer {
   /** Everything before the answer. */
@@ -15,22 +15,13 @@ export interface GoodAnswer {
 /** Adds answers to a dataset, which is made where there is none. Throws `bad-row`. */
 export async function keepAnswers(name: string, answers: readonly GoodAnswer[], source: string): Promise<Dataset> {
   const dataset = await openOrCreateDataset(name, source);
-  const records = answers.map(({ prompt, answer: { content, reasoning, tool_calls }, tools }) =>
+  const records = answers.map(({ prompt, answer, tools }) =>
     toShape({
       shape: "completion",
       place: { row: 1, line: 1 },
       columns: {},
       prompt: [...prompt],
-      completion: [
-        {
-          role: "assistant",
-          content,
-          ...(reasoning !== "" && { reasoning_content: reasoning }),
-          ...(tool_calls.length > 0 && {
-            tool_calls: tool_calls.map((call) => ({ type: "function", function: call })),
-          }),
-        },
-      ],
+      completion: [assistantMessage(answer)],
       ...(tools.length > 0 && { tools: [...tools] }),
     }),
   );

@@ -1,15 +1,16 @@
 /** Stored rollouts as samples that a reward can score: of a run, or of a JSON Lines file. */
 
+import type { RunConfig } from "../contract/config.ts";
 import { existsSync, readdirSync } from "node:fs";
 import { z } from "zod";
-import { messageText, type ChatMessage, type ToolDefinition } from "../contract/chat.ts";
+import { messageText, functionOf, type ChatMessage, type ToolDefinition } from "../contract/chat.ts";
 import { HoneError } from "../contract/errors.ts";
 import { splits } from "../contract/eval.ts";
 import type { RewardSample } from "../contract/reward.ts";
 import { rolloutLineSchema, type RolloutLine } from "../contract/run.ts";
 import { readRows } from "../files/json.ts";
 import { requireRun } from "../store/library.ts";
-import { openTask } from "../tasks/open-task.ts";
+import { dataOptions, openTask } from "../tasks/open-task.ts";
 import { toolsOf, type Task, type TaskRow } from "../tasks/task.ts";
 import { callOpen, thinkOpen } from "../text/markers.ts";
 import { parseAssistant } from "../text/parse-assistant.ts";
@@ -49,7 +50,7 @@ export async function rolloutsOfRun(reference: string, step: number | "all"): Pr
   }
   const lines = steps.flatMap((one) => readRows(folder.rolloutFile(one), rolloutLineSchema));
   const notes: string[] = [];
-  const rows = await rowsOfTask(folder.readConfig().config.task, notes);
+  const rows = await rowsOfTask(folder.readConfig().config, notes);
   return { source: folder.path, rollouts: lines.map((line) => fromLine(line, rows.get(line.row_id))), notes };
 }
 
@@ -61,10 +62,10 @@ interface KnownRow {
 }
 
 /** The rows of the run's task by id; none, with a note, where the task can no longer be opened. */
-async function rowsOfTask(reference: string, notes: string[]): Promise<Map<string, KnownRow>> {
+async function rowsOfTask({ task: reference, map, group }: RunConfig, notes: string[]): Promise<Map<string, KnownRow>> {
   let task: Task;
   try {
-    task = await openTask(reference);
+    task = await openTask(reference, dataOptions({ map, group }));
   } catch (error) {
     if (!(error instanceof HoneError)) throw error;
     notes.push(`the rows of ${reference} are not at hand, so a reward sees no columns: ${error.message}`);
@@ -144,7 +145,7 @@ function callsIn(messages: readonly ChatMessage[]): RewardSample["tool_calls"] {
   for (const message of messages) {
     if (message.role === "assistant") {
       open = (message.tool_calls ?? []).map((call) => {
-        const { name, arguments: given } = "function" in call ? call.function : call;
+        const { name, arguments: given } = functionOf(call);
         return { name, arguments: typeof given === "string" ? (JSON.parse(given) as Record<string, unknown>) : given };
       });
       found.push(...open);

@@ -8,6 +8,7 @@ import type { HistoryEntry, RowChange } from "../contract/data-json.ts";
 import { isSetAside } from "../contract/data.ts";
 import { textTable } from "../contract/text-table.ts";
 import { formatCount, plural } from "../contract/units.ts";
+import { isRecord } from "../contract/is-record.ts";
 import {
   createDataset,
   datasetsFolder,
@@ -20,7 +21,6 @@ import {
 import { parseMapping, type Mapping } from "../data/forms.ts";
 import { openData } from "../data/open-data.ts";
 import { parseJson } from "../data/parse-json.ts";
-import { isRecord } from "../text/tokenizer-json.ts";
 import { oneOf, realNumber, repeated, runs, wholeNumber, type Cli } from "./command.ts";
 import { paint, print, printJson, say, usageError } from "./terminal.ts";
 

@@ -5,7 +5,7 @@ import { dirname, resolve } from "node:path";
 import type { Command } from "commander";
 import { Session } from "../app/session.ts";
 import { rowTokens, tokenView } from "../app/token-view.ts";
-import { messageText, type ChatMessage } from "../contract/chat.ts";
+import { messageText, functionOf, type ChatMessage } from "../contract/chat.ts";
 import type { DataReport, DataStats, TokenView } from "../contract/data-json.ts";
 import { dataShapes, isSetAside, type DataEntry } from "../contract/data.ts";
 import { textTable } from "../contract/text-table.ts";
@@ -126,9 +126,7 @@ function valueText(value: unknown): string {
   if (typeof value[0] === "number") return `  ${value.join(" ")}`;
   return (value as ChatMessage[])
     .map((message) => {
-      const calls = (message.tool_calls ?? []).map(
-        (call) => `\n    call ${JSON.stringify("function" in call ? call.function : call)}`,
-      );
+      const calls = (message.tool_calls ?? []).map((call) => `\n    call ${JSON.stringify(functionOf(call))}`);
       return `  ${message.role}: ${messageText(message)}${calls.join("")}`;
     })
     .join("\n");

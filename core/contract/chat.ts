@@ -23,6 +23,11 @@ export interface ChatMessage {
   name?: string;
 }
 
+/** The call itself, in whichever of the two ways it is written. */
+export function functionOf(call: ToolCallMessage | FunctionCall): FunctionCall {
+  return "function" in call ? call.function : call;
+}
+
 export interface ToolDefinition {
   type: "function";
   function: {

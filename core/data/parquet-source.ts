@@ -9,7 +9,7 @@ import {
 } from "hyparquet";
 import { compressors } from "hyparquet-compressors";
 import { HoneError } from "../contract/errors.ts";
-import { isRecord } from "../text/tokenizer-json.ts";
+import { isRecord } from "../contract/is-record.ts";
 import type { Bytes } from "./bytes.ts";
 import { findPath, pathName, type BigInteger } from "./parse-json.ts";
 import { requireRow, type RawEntry, type RecordSource } from "./source.ts";

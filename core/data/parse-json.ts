@@ -1,8 +1,8 @@
 /** JSON of a user's row: what `JSON.parse` would change without a word is told instead. */
 
 import { isUtf8 } from "node:buffer";
+import { isRecord } from "../contract/is-record.ts";
 import { JsonFault, readJson } from "../text/strict-json.ts";
-import { isRecord } from "../text/tokenizer-json.ts";
 
 /** A whole number that a double cannot hold exactly. In the value its digits stand as text. */
 export interface BigInteger {

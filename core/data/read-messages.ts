@@ -2,7 +2,7 @@
 
 import type { ChatMessage, ToolCallMessage, ToolDefinition } from "../contract/chat.ts";
 import { HoneError } from "../contract/errors.ts";
-import { isRecord } from "../text/tokenizer-json.ts";
+import { isRecord } from "../contract/is-record.ts";
 import { parseJson, pathName } from "./parse-json.ts";
 
 /** Something that a person should know about a row that is used all the same. */

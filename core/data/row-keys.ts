@@ -1,7 +1,7 @@
 /** By what rows are the same: a short hash of what they say, with case and white space evened out. */
 
 import { createHash } from "node:crypto";
-import { messageText, type ChatMessage } from "../contract/chat.ts";
+import { messageText, functionOf, type ChatMessage } from "../contract/chat.ts";
 import type { DataRow } from "../contract/data.ts";
 
 /** What the assistant is asked, as messages; undefined for plain text and ids. */
@@ -60,7 +60,7 @@ function saidParts(row: DataRow): string[] {
 }
 
 function said(message: ChatMessage): string {
-  const calls = (message.tool_calls ?? []).map((call) => JSON.stringify("function" in call ? call.function : call));
+  const calls = (message.tool_calls ?? []).map((call) => JSON.stringify(functionOf(call)));
   return [`${message.role}:`, message.reasoning_content ?? "", messageText(message), ...calls].join(" ");
 }
 

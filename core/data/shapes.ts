@@ -1,6 +1,6 @@
 /** Rows in another shape, under the keys by which other software knows it. */
 
-import type { ChatMessage } from "../contract/chat.ts";
+import { functionOf, type ChatMessage } from "../contract/chat.ts";
 import type { DataRow } from "../contract/data.ts";
 import { badRow } from "./read-messages.ts";
 import { answerStart, promptOf } from "./row-keys.ts";
@@ -116,7 +116,7 @@ function turns(message: ChatMessage): { from: string; value: string }[] {
   const text = typeof message.content === "string" ? message.content : "";
   const said = { from: shareGptRoles[message.role] ?? message.role, value: text };
   if (calls.length === 0) return [said];
-  const functions = calls.map((call) => ("function" in call ? call.function : call));
+  const functions = calls.map(functionOf);
   const value = JSON.stringify(functions.length === 1 ? functions[0] : functions);
   return [...(text === "" ? [] : [said]), { from: "function_call", value }];
 }

@@ -2,7 +2,7 @@
 
 import type { DataFormat, RowPlace, SetAsideRow } from "../contract/data.ts";
 import { HoneError } from "../contract/errors.ts";
-import { isRecord } from "../text/tokenizer-json.ts";
+import { isRecord } from "../contract/is-record.ts";
 import { Cursor, type Bytes, type RecordIndex } from "./bytes.ts";
 import { splitCells, type Delimiter } from "./csv-records.ts";
 import { decodeText, parseJson, type BigInteger } from "./parse-json.ts";

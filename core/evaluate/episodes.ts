@@ -16,7 +16,7 @@ import type { ChatMessage } from "../contract/chat.ts";
 import { CancelledError, errorKind, HoneError, errorMessage } from "../contract/errors.ts";
 import { deriveSeed } from "../contract/random.ts";
 import { EnvironmentError, toolsOf, type Score, type StopReason, type Task, type TaskRow } from "../tasks/task.ts";
-import { isCut } from "./measures.ts";
+import { isCut, assistantMessage } from "../text/parse-assistant.ts";
 import type { Answer, Policy, PolicyItem, PolicySettings } from "./policy-types.ts";
 
 /** `n` episodes of one row, whose first turns share the prompt's prefill. */
@@ -211,7 +211,7 @@ class RunningEpisode {
     for (;;) {
       if (answer.stopReason === "cancelled") throw new CancelledError();
       this.#turns.push(answer);
-      this.#messages.push(assistantMessage(answer));
+      this.#messages.push(assistantMessage(answer.parsed));
       const { messages, done, score } = await this.#environment(() => episode.step(answer));
       this.#messages.push(...messages);
       if (done) {
@@ -287,19 +287,6 @@ function atPlace(error: unknown, task: Task, place: string): Error {
 
 /** Milliseconds. */
 const longestTimer = 2 ** 31 - 1;
-
-/** What the conversation keeps of an answer. */
-function assistantMessage({ parsed }: Answer): ChatMessage {
-  const { content, reasoning, tool_calls } = parsed;
-  return {
-    role: "assistant",
-    content,
-    ...(reasoning !== "" && { reasoning_content: reasoning }),
-    ...(tool_calls.length > 0 && {
-      tool_calls: tool_calls.map((call) => ({ type: "function" as const, function: call })),
-    }),
-  };
-}
 
 async function withinSeconds<T>(
   work: () => T | Promise<T>,

@@ -12,6 +12,7 @@ import type {
 import { HoneError } from "../contract/errors.ts";
 import { mean, sum, tally } from "../contract/numbers.ts";
 import type { Seed } from "../contract/random.ts";
+import { isCut } from "../text/parse-assistant.ts";
 import { clusterBy, oncePerCluster, seededInterval, type Cluster } from "./bootstrap.ts";
 
 const problemOf = (item: { problem: string }) => item.problem;
@@ -188,10 +189,6 @@ function mostChosen(items: readonly EvalItem[]): Measures["most_chosen"] {
   const counts = tally(items.map((item) => item.choice).filter((choice) => choice !== null));
   const [top] = [...counts].sort(([a, countA], [b, countB]) => countB - countA || (a < b ? -1 : 1));
   return top === undefined ? null : { choice: top[0], share: top[1] / items.length };
-}
-
-export function isCut(stopReason: string): boolean {
-  return stopReason === "length" || stopReason === "context_full";
 }
 
 function asNumber(value: boolean | undefined): number | undefined {

@@ -1,6 +1,6 @@
 /** Rows and conversations for people. */
 
-import { messageText, type ChatMessage } from "../contract/chat.ts";
+import { messageText, functionOf, type ChatMessage } from "../contract/chat.ts";
 import type { TaskData } from "./data-task.ts";
 
 /** What the model sees, and what is known of the answer. */
@@ -20,7 +20,7 @@ export function drawRow({ prompt, solution, example, preference, columns }: Task
 export function drawMessages(messages: readonly ChatMessage[]): string[] {
   return messages.map((message) => {
     const calls = (message.tool_calls ?? []).map((call) => {
-      const { name, arguments: given } = "function" in call ? call.function : call;
+      const { name, arguments: given } = functionOf(call);
       return `→ ${name}(${typeof given === "string" ? given : JSON.stringify(given)})`;
     });
     return `[${message.role}] ${[messageText(message), ...calls].filter((text) => text !== "").join(" ")}`;

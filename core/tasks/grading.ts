@@ -4,6 +4,7 @@ import { z } from "zod";
 import type { FailureGroup } from "../contract/eval.ts";
 import type { RewardFile, RewardPart, RewardPartType, RewardResult } from "../contract/reward.ts";
 import { readJson } from "../files/json.ts";
+import { isCut } from "../text/parse-assistant.ts";
 import { brief } from "./draw-row.ts";
 import type { PlayedTurn } from "./reward-sample.ts";
 import type { FailureKind, Score, StopReason } from "./task.ts";
@@ -96,7 +97,7 @@ export class Grading {
         const { part, below = 1 } = this.#declared[kind];
         return part !== undefined && value(part) < below;
       }
-      if (kind === "truncated") return stopReason === "length" || stopReason === "context_full";
+      if (kind === "truncated") return isCut(stopReason);
       if (kind === "bad_call") {
         return turns.some(({ action }) => action.parsed.problems.some(({ code }) => code !== "no_call"));
       }

@@ -3,6 +3,7 @@
 import type { ChatMessage } from "../contract/chat.ts";
 import { messageText } from "../contract/chat.ts";
 import type { RewardSample } from "../contract/reward.ts";
+import { assistantMessage } from "../text/parse-assistant.ts";
 import type { Action, SamplePlace, StopReason } from "./task.ts";
 
 /** One answer of the model, and what the environment said to it. */
@@ -28,7 +29,10 @@ export function rewardSample(source: SampleSource, turns: readonly PlayedTurn[],
     completion: last?.text ?? "",
     answer: last?.parsed.content ?? "",
     reasoning: last?.parsed.reasoning ?? "",
-    messages: [...source.prompt, ...turns.flatMap(({ action, replies }) => [assistantMessage(action), ...replies])],
+    messages: [
+      ...source.prompt,
+      ...turns.flatMap(({ action, replies }) => [assistantMessage(action.parsed), ...replies]),
+    ],
     tool_calls: turns.flatMap(({ action, replies }) => {
       const results = replies.filter(({ role }) => role === "tool");
       return action.parsed.tool_calls.map((call, i) => ({
@@ -45,15 +49,5 @@ export function rewardSample(source: SampleSource, turns: readonly PlayedTurn[],
     row: source.row,
     prompt_index: source.place.prompt,
     sample_index: source.place.sample,
-  };
-}
-
-/** An answer as a message of the conversation. */
-export function assistantMessage({ parsed: { content, reasoning, tool_calls: calls } }: Action): ChatMessage {
-  return {
-    role: "assistant",
-    content,
-    ...(reasoning !== "" && { reasoning_content: reasoning }),
-    ...(calls.length > 0 && { tool_calls: calls.map((call) => ({ type: "function" as const, function: call })) }),
   };
 }

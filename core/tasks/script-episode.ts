@@ -4,8 +4,9 @@ import { z } from "zod";
 import type { ChatMessage } from "../contract/chat.ts";
 import { HoneError } from "../contract/errors.ts";
 import type { Seed } from "../contract/random.ts";
+import { isCut, assistantMessage } from "../text/parse-assistant.ts";
 import type { Grade, TaskData } from "./data-task.ts";
-import { assistantMessage, type PlayedTurn } from "./reward-sample.ts";
+import type { PlayedTurn } from "./reward-sample.ts";
 import { EnvironmentError, type Action, type Episode, type Score, type Step, type StopReason } from "./task.ts";
 import type { TaskScript } from "./task-script.ts";
 
@@ -66,7 +67,7 @@ export class ScriptEpisode implements Episode {
   async step(action: Action): Promise<Step> {
     await this.#start();
     // An answer that the token limit cut is no answer, whatever it holds.
-    if (action.stopReason === "length" || action.stopReason === "context_full") {
+    if (isCut(action.stopReason)) {
       this.#turns.push({ action, replies: [] });
       return { messages: [], done: true, score: await this.end(action.stopReason) };
     }
@@ -175,7 +176,7 @@ export async function solveRows(
     const going: typeof open = [];
     for (const [k, { i }] of open.entries()) {
       const { state, messages, done } = checked(script, stepSchema, answers[k], "step");
-      conversations[i].push(assistantMessage(actions[k]), ...messages);
+      conversations[i].push(assistantMessage(actions[k].parsed), ...messages);
       if (!done && turn < moves[i].length) going.push({ i, state });
     }
     open = going;

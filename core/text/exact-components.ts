@@ -6,7 +6,8 @@
  */
 
 import { HoneError } from "../contract/errors.ts";
-import { isRecord, type Component } from "./tokenizer-json.ts";
+import { isRecord } from "../contract/is-record.ts";
+import type { Component } from "./tokenizer-json.ts";
 
 /** The GPT-2 split that `ByteLevel` applies on its own. */
 const gpt2Pattern = "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";

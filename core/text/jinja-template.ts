@@ -2,7 +2,7 @@
 
 import * as jinja from "@huggingface/jinja";
 import { HoneError, errorMessage } from "../contract/errors.ts";
-import { isRecord } from "./tokenizer-json.ts";
+import { isRecord } from "../contract/is-record.ts";
 
 interface Scope {
   set(name: string, value: unknown): unknown;

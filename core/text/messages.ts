@@ -2,7 +2,7 @@
 
 import type { ChatMessage, FunctionCall, ToolCallMessage } from "../contract/chat.ts";
 import { HoneError } from "../contract/errors.ts";
-import { isRecord } from "./tokenizer-json.ts";
+import { isRecord } from "../contract/is-record.ts";
 
 /** A message as templates expect it: content is one text, arguments are objects, absent things are absent. */
 export interface TemplateMessage {

@@ -3,8 +3,9 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { HoneError } from "../contract/errors.ts";
+import { isRecord } from "../contract/is-record.ts";
 import { ggufTokenizer, type GgufMetadata } from "./gguf-tokenizer.ts";
-import { isRecord, readAddedToken, readTokenizerJson } from "./tokenizer-json.ts";
+import { readAddedToken, readTokenizerJson } from "./tokenizer-json.ts";
 import { Tokenizer, type TokenizerSettings } from "./tokenizer.ts";
 
 export interface OpenTokenizerOptions {

@@ -4,10 +4,10 @@
  */
 
 import { callClose, callOpen, thinkClose, thinkOpen } from "./markers.ts";
-import type { ToolDefinition } from "../contract/chat.ts";
+import type { ChatMessage, ToolDefinition } from "../contract/chat.ts";
+import { isRecord } from "../contract/is-record.ts";
 import { JsonFault, readJson } from "./strict-json.ts";
 import { checkArguments } from "./tool-arguments.ts";
-import { isRecord } from "./tokenizer-json.ts";
 import type { ToolFormat } from "./tool-format.ts";
 
 /**
@@ -45,6 +45,21 @@ export interface ParseOptions {
   parallel?: boolean;
 }
 
+/** Whether the answer lacks its end, because the tokens or the context were used up. */
+export function isCut(stopReason: string | undefined): boolean {
+  return stopReason === "length" || stopReason === "context_full";
+}
+
+/** An answer as a message of the conversation. */
+export function assistantMessage({ content, reasoning, tool_calls: calls }: ParsedAssistant): ChatMessage {
+  return {
+    role: "assistant",
+    content,
+    ...(reasoning !== "" && { reasoning_content: reasoning }),
+    ...(calls.length > 0 && { tool_calls: calls.map((call) => ({ type: "function" as const, function: call })) }),
+  };
+}
+
 /** What stands where a call may begin: a call, something wrong, or (neither) text that only looks like one. */
 interface Reading {
   start: number;
@@ -62,7 +77,7 @@ export function parseAssistant(
 ): ParsedAssistant {
   const { said, reasoning } = splitReasoning(text, thinkingOpen);
   if (tools.length === 0) return { content: said, reasoning, tool_calls: [], problems: [] };
-  const cut = stopReason === "length" || stopReason === "context_full";
+  const cut = isCut(stopReason);
   const found = format === "hermes" ? taggedCalls(said, tools, cut) : bareCalls(said, tools, cut);
   const alone = (problem: Problem) => ({ content: said, reasoning, tool_calls: [], problems: [problem] });
   if (found.length === 0) {

@@ -1,8 +1,9 @@
 /** From a vocabulary entry to the bytes it stands for, as the tokenizer.json's decoder says. */
 
 import { HoneError } from "../contract/errors.ts";
+import { isRecord } from "../contract/is-record.ts";
 import { fromByteChars } from "./byte-level.ts";
-import { isRecord, type Component } from "./tokenizer-json.ts";
+import type { Component } from "./tokenizer-json.ts";
 
 export interface TokenDecoder {
   /** Bytes of one vocabulary entry (not of an added token, which stands for itself). */

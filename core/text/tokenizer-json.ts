@@ -1,6 +1,7 @@
 /** The parts of a Hugging Face `tokenizer.json` that Hone reads, and the checks a file must pass. */
 
 import { HoneError } from "../contract/errors.ts";
+import { isRecord } from "../contract/is-record.ts";
 
 /** A normalizer, pre-tokenizer, post-processor or decoder. */
 export interface Component {
@@ -42,10 +43,6 @@ export interface TokenizerJson {
   post_processor: Component | null;
   decoder: Component | null;
   model: BpeModel;
-}
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** A BPE model with everything optional left out. */

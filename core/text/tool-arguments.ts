@@ -3,8 +3,8 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 import { HoneError } from "../contract/errors.ts";
 import type { ToolDefinition } from "../contract/chat.ts";
+import { isRecord } from "../contract/is-record.ts";
 import type { JsonPath } from "./strict-json.ts";
-import { isRecord } from "./tokenizer-json.ts";
 
 export type ArgumentFault = { code: "bad_argument" | "out_of_range"; message: string };
 

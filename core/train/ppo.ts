@@ -9,13 +9,13 @@
  */
 
 import type { ForwardResult } from "../engine/types.ts";
-import { isCut } from "../evaluate/measures.ts";
 import type { Method, ReadyConfig } from "./loop.ts";
 import { gae, whiten } from "./losses/gae.ts";
 import { mean, variance } from "../contract/numbers.ts";
 import { ppoLoss } from "./losses/ppo.ts";
 import { valueLoss } from "./losses/value.ts";
 import { sliceOf, type MicroBatch } from "../engine/micro-batches.ts";
+import { isCut } from "../text/parse-assistant.ts";
 import { worked, type RlRun } from "./rl.ts";
 import { toRolloutLines } from "./rollout-lines.ts";
 import { rolloutMetrics } from "./rollout-metrics.ts";

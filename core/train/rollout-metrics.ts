@@ -1,8 +1,8 @@
 /** What one step's rollouts look like, under TRL's metric names. A metric that cannot be computed is absent. */
 
-import { isCut } from "../evaluate/measures.ts";
 import type { Task } from "../tasks/task.ts";
 import { allEqual, mean, standardDeviation, sum, tally } from "../contract/numbers.ts";
+import { isCut } from "../text/parse-assistant.ts";
 import type { Rollout, RolloutGroup } from "./rollouts.ts";
 
 type Metrics = Record<string, number>;

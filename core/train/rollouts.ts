@@ -6,10 +6,10 @@ import { deriveSeed } from "../contract/random.ts";
 import type { RunConfig } from "../contract/config.ts";
 import { plural } from "../contract/units.ts";
 import { runEpisodes, type EpisodeJob, type EpisodeSettings, type Trajectory } from "../evaluate/episodes.ts";
-import { isCut } from "../evaluate/measures.ts";
 import type { EnginePolicy } from "../evaluate/policy.ts";
 import type { PolicySettings } from "../evaluate/policy-types.ts";
 import { toolsOf, type Score, type Task, type TaskRow } from "../tasks/task.ts";
+import { isCut } from "../text/parse-assistant.ts";
 import { PromptOrder, type DataCursor } from "./prompt-order.ts";
 import { trajectoryRows, type TrajectoryRow } from "./trajectory-rows.ts";
 

@@ -2,6 +2,7 @@
 
 import type { ChatMessage } from "../../contract/chat.ts";
 import type { Action, Episode, Score, Step, StopReason } from "../task.ts";
+import { isCut } from "../../text/parse-assistant.ts";
 import type { DeskRow, Order } from "./orders.ts";
 import { resolve, tells, type DeskAction } from "./policy.ts";
 
@@ -42,7 +43,7 @@ export class Desk implements Episode {
   step(action: Action): Step {
     if (this.#over) throw new Error(`the episode of row ${this.#row.id} is over`);
     const { parsed, stopReason } = action;
-    if (stopReason === "length" || stopReason === "context_full") {
+    if (isCut(stopReason)) {
       this.#faults.add("truncated");
       return { messages: [], done: true, score: this.end(stopReason) };
     }

@@ -5,11 +5,12 @@ import type { ChatMessage } from "../../contract/chat.ts";
 import { HoneError } from "../../contract/errors.ts";
 import { Random } from "../../contract/random.ts";
 import type { RewardPart } from "../../contract/reward.ts";
+import { isRecord } from "../../contract/is-record.ts";
 import { readJson, JsonFault } from "../../text/strict-json.ts";
 import { pythonJson } from "../../text/tool-format.ts";
-import { isRecord } from "../../text/tokenizer-json.ts";
 import { splitGroups } from "../split-groups.ts";
 import { oneTurnEpisode, textAction, weigh, type Action, type FailureKind, type Score, type Task } from "../task.ts";
+import { isCut } from "../../text/parse-assistant.ts";
 import { documents, type DocumentKind } from "./documents.ts";
 import type { FieldValue } from "./fields.ts";
 
@@ -119,7 +120,7 @@ function promptMessages({ document, text }: ExtractionRow): ChatMessage[] {
 }
 
 export function scoreExtraction(row: ExtractionRow, { parsed, stopReason }: Action): Score {
-  const cut = stopReason === "length" || stopReason === "context_full";
+  const cut = isCut(stopReason);
   const read = cut ? ("truncated" as const) : readObject(parsed.content);
   if (typeof read === "string")
     return { ...weigh(rewardParts, {}), info: { failure: read, outcomes: outcomesOf(row) } };

@@ -5,6 +5,7 @@ import { Random } from "../../contract/random.ts";
 import type { RewardPart } from "../../contract/reward.ts";
 import { splitGroups } from "../split-groups.ts";
 import { oneTurnEpisode, textAction, weigh, type Action, type FailureKind, type Score, type Task } from "../task.ts";
+import { isCut } from "../../text/parse-assistant.ts";
 import { families, holds, kindNames, kindOf, kinds, type KindName } from "./kinds.ts";
 import { combinationRows, combinations, parseRow, topicWord, type InstructionRow } from "./rows.ts";
 
@@ -89,7 +90,7 @@ function promptText({ topic, instructions }: InstructionRow): string {
 
 export function scoreText(row: InstructionRow, { parsed, stopReason }: Action): Score {
   const text = parsed.content.trim();
-  const cut = stopReason === "length" || stopReason === "context_full";
+  const cut = isCut(stopReason);
   const wordless = !/\p{L}/u.test(text);
   const kept = row.instructions.filter((instruction) => !cut && !wordless && holds(instruction, text));
   const onTopic = !cut && text.toLowerCase().includes(topicWord(row).toLowerCase());

@@ -1,7 +1,7 @@
 /** Instructions that a program can verify: how they are said, when they are kept, and how models break them. */
 
+import { isRecord } from "../../contract/is-record.ts";
 import { JsonFault, readJson } from "../../text/strict-json.ts";
-import { isRecord } from "../../text/tokenizer-json.ts";
 import { languageOf, languages, type Language } from "./phrases.ts";
 
 /** What kinds can be told apart by, in reports. */

@@ -2,8 +2,8 @@
 
 import { HoneError } from "../../contract/errors.ts";
 import { Random } from "../../contract/random.ts";
+import { isRecord } from "../../contract/is-record.ts";
 import { pythonJson } from "../../text/tool-format.ts";
-import { isRecord } from "../../text/tokenizer-json.ts";
 import { agree, holds, kindNames, kindOf, tokensIn, wordsIn, type Instruction, type KindName } from "./kinds.ts";
 import { languages, stock, topics, type Language } from "./phrases.ts";
 

@@ -1,6 +1,6 @@
 /** From an assistant's answer to a square, or to the reason why it names none. */
 
-import type { ProblemCode } from "../../text/parse-assistant.ts";
+import { isCut, type ProblemCode } from "../../text/parse-assistant.ts";
 import type { Action, FailureKind } from "../task.ts";
 import { cellAt, type Board } from "./board.ts";
 import { chooseSquareTool } from "./prompt.ts";
@@ -34,7 +34,7 @@ const problemFailures: [ProblemCode, Failure][] = [
  * holds. The text layer has decoded the argument by the tool's schema: here nothing is converted.
  */
 export function readSquare({ parsed, stopReason }: Action): { square: number } | { failure: Failure } {
-  if (stopReason === "length" || stopReason === "context_full") return { failure: "truncated" };
+  if (isCut(stopReason)) return { failure: "truncated" };
   for (const [code, failure] of problemFailures) {
     if (parsed.problems.some((problem) => problem.code === code)) return { failure };
   }

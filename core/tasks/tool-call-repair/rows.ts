@@ -2,8 +2,8 @@
 
 import { HoneError } from "../../contract/errors.ts";
 import { Random } from "../../contract/random.ts";
+import { isRecord } from "../../contract/is-record.ts";
 import { pythonJson } from "../../text/tool-format.ts";
-import { isRecord } from "../../text/tokenizer-json.ts";
 import { askUser, domains, findTool, noAction, type DomainTool } from "./tools.ts";
 import type { Spoken } from "./values.ts";
 

@@ -4,7 +4,7 @@ import type { ChatMessage, ToolDefinition } from "../../contract/chat.ts";
 import { HoneError } from "../../contract/errors.ts";
 import type { RewardPart } from "../../contract/reward.ts";
 import { formatToolCall, pythonJson } from "../../text/tool-format.ts";
-import { parseAssistant, type ProblemCode } from "../../text/parse-assistant.ts";
+import { parseAssistant, isCut, type ProblemCode } from "../../text/parse-assistant.ts";
 import { splitGroups } from "../split-groups.ts";
 import { oneTurnEpisode, weigh, type Action, type FailureKind, type Score, type Task } from "../task.ts";
 import { domainRows, parseRow, readFaulty, type RepairRow } from "./rows.ts";
@@ -96,7 +96,7 @@ function promptMessages({ request, faulty }: RepairRow): ChatMessage[] {
 
 export function scoreRepair(row: RepairRow, { parsed, stopReason }: Action): Score {
   const [call] = parsed.tool_calls;
-  const cut = stopReason === "length" || stopReason === "context_full";
+  const cut = isCut(stopReason);
   const failed = (failure: Failure, values: Record<string, number> = {}) =>
     result({ failure, values, valid: false, rightTool: false });
   const result = (found: { failure?: Failure; values: Record<string, number>; valid: boolean; rightTool: boolean }) => {

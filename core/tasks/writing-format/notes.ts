@@ -2,7 +2,7 @@
 
 import { HoneError } from "../../contract/errors.ts";
 import { Random } from "../../contract/random.ts";
-import { isRecord } from "../../text/tokenizer-json.ts";
+import { isRecord } from "../../contract/is-record.ts";
 
 /** One thing that was done: `{ verb: "repaired", what: "the front door" }`. */
 export interface Deed {

@@ -5,6 +5,7 @@ import { Random } from "../../contract/random.ts";
 import type { RewardPart } from "../../contract/reward.ts";
 import { splitGroups } from "../split-groups.ts";
 import { oneTurnEpisode, weigh, type Action, type FailureKind, type Score, type Task } from "../task.ts";
+import { isCut } from "../../text/parse-assistant.ts";
 import { areaRows, areas, parseRow, spokenDate, type Deed, type NoteRow } from "./notes.ts";
 
 /** A style is learned from a few dozen examples: nine areas of seven. */
@@ -118,7 +119,7 @@ function offStyle(row: NoteRow): string {
 }
 
 export function scoreNote(row: NoteRow, { parsed, stopReason }: Action): Score {
-  const cut = stopReason === "length" || stopReason === "context_full";
+  const cut = isCut(stopReason);
   return cut
     ? {
         ...weigh(rewardParts, {}),
