@@ -1,6 +1,6 @@
 /** What a run will do, need and take, before anything is written: `--dry-run`. */
 
-import { isRl, usedOptions, type RunConfig, type RunConfigInput } from "../contract/config.ts";
+import { isRl, settingNotes, usedOptions, type RunConfigInput } from "../contract/config.ts";
 import type { RunPlan } from "../contract/cli-json.ts";
 import { freeBytes } from "../files/disk.ts";
 import { runsFolder } from "../store/library.ts";
@@ -46,7 +46,7 @@ export async function planRun(session: Session, input: RunConfigInput, hooks: Tr
         evaluation: evaluations === 0 ? 0 : probe.secondsPerEvaluation,
         total: probe.secondsPerStep.now * totalSteps + probe.secondsPerEvaluation * evaluations,
       },
-      notes: notes(config),
+      notes: settingNotes(config),
     };
   } finally {
     await prepared.close();
@@ -78,20 +78,4 @@ async function planMemory({ config, model, hasReference, files }: PreparedRun, p
     program,
     total: weights + gradients + optimizer + Math.max(activations, kvCache) + reference + program,
   };
-}
-
-/** What a user should know about these settings before the run begins. */
-function notes(config: RunConfig): string[] {
-  if (!isRl(config.method)) return [];
-  const list: string[] = [];
-  if (config.num_mini_batches * config.num_iterations === 1) {
-    list.push("one optimizer step per batch of rollouts: the ratio is always 1, so the clip bounds never act");
-  }
-  if (config.top_p < 1 || config.top_k > 0 || config.min_p > 0) {
-    list.push("top_p, top_k and min_p cut the sampler's distribution, and no ratio corrects for it");
-  }
-  if (config.temperature !== 1) {
-    list.push(`temperature ${config.temperature}: logits are divided by it in training too, and answers scored again`);
-  }
-  return list;
 }

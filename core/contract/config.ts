@@ -74,6 +74,16 @@ export const runConfigSchema = z.strictObject({
   ),
   task: option("what", z.string().min(1), "what to learn: a built-in task, a task folder, or a data file"),
   reward: option("what", z.string().min(1).nullable(), "file that says how answers to a data file are scored"),
+  map: option(
+    "what",
+    z.array(z.string().min(1)).min(1).nullable(),
+    "columns of a data file, where they are not called as the fields they are: prompt=question,completion=answer",
+  ),
+  group: option(
+    "what",
+    z.array(z.string().min(1)).min(1).nullable(),
+    "columns of a data file whose equal values keep rows in one part (default: rows with the same prompt)",
+  ),
   method: option(
     "what",
     z.enum(methods),
@@ -285,4 +295,20 @@ export function isUsed(name: OptionName, { method, finetuning_type }: Pick<RunCo
 /** The options that a run goes by: what stands in its `config.json`. */
 export function usedOptions(config: RunConfig): RunConfigInput {
   return Object.fromEntries(optionNames.filter((name) => isUsed(name, config)).map((name) => [name, config[name]]));
+}
+
+/** What a user should know about these settings before the run begins. */
+export function settingNotes(config: RunConfig): string[] {
+  if (!isRl(config.method)) return [];
+  const list: string[] = [];
+  if (config.num_mini_batches * config.num_iterations === 1) {
+    list.push("one optimizer step per batch of rollouts: the ratio is always 1, so the clip bounds never act");
+  }
+  if (config.top_p < 1 || config.top_k > 0 || config.min_p > 0) {
+    list.push("top_p, top_k and min_p cut the sampler's distribution, and no ratio corrects for it");
+  }
+  if (config.temperature !== 1) {
+    list.push(`temperature ${config.temperature}: logits are divided by it in training too, and answers scored again`);
+  }
+  return list;
 }

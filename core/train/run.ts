@@ -2,7 +2,7 @@
 
 import { existsSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { isRl, type RunConfig, type RunConfigInput } from "../contract/config.ts";
+import { isRl, settingNotes, type RunConfig, type RunConfigInput } from "../contract/config.ts";
 import { HoneError } from "../contract/errors.ts";
 import { resolveConfig } from "../contract/resolve-config.ts";
 import type { RunRecord, TrainerState } from "../contract/run.ts";
@@ -69,6 +69,7 @@ export async function startTraining(context: TrainContext, input: RunConfigInput
   RunFolder.requireNew(newPath());
   const prepared = await prepareRun(context, config);
   try {
+    for (const message of settingNotes(config)) context.listen({ type: "note", message });
     const { model, totalSteps } = prepared;
     requireFreeBytes(newPath(), runBytes(config, model.info(), totalSteps, promptLength(prepared)), "this run");
     const record = await makeRecord(context, prepared);

@@ -261,7 +261,7 @@ type Changed = keyof typeof changes;
 const ofDraws: readonly OptionName[] = ["max_completion_length", "temperature", "max_turns", "episode_seconds"];
 
 /** A run without evaluations, so that what they use does not stand in for what training should: unless only they use it. */
-function inputOf(name: Changed, method: Method, beside?: RunConfigInput) {
+function inputOf(name: Changed, method: Method, beside?: RunConfigInput): RunConfigInput {
   const inEvaluations =
     optionMeta.get(runConfigSchema.shape[name])?.group === "evaluation" ||
     (ofDraws.includes(name) && (method === "sft" || method === "dpo"));

@@ -172,6 +172,22 @@ describe("the objective", () => {
   });
 });
 
+test("what a setting takes away is told when the run begins, once", async () => {
+  const notes = async (extra: RunConfigInput) => {
+    const toy = toyRun();
+    const stop = { ...toyConfig, model, output_dir: toy.output, max_steps: 1, eval_steps: 0, eval_on_start: false };
+    await startTraining(toy.context, { ...stop, ...extra });
+    return toy.events.flatMap((event) => (event.type === "note" ? [event.message] : []));
+  };
+  expect(await notes({})).toEqual([]);
+  expect(await notes({ num_mini_batches: 1 })).toEqual([expect.stringContaining("the clip bounds never act")]);
+  expect(await notes({ num_mini_batches: 1, num_iterations: 2 })).toEqual([]);
+  for (const cut of [{ top_p: 0.9 }, { top_k: 5 }, { min_p: 0.1 }]) {
+    expect(await notes(cut)).toEqual([expect.stringContaining("no ratio corrects for it")]);
+  }
+  expect(await notes({ temperature: 0.7 })).toEqual([expect.stringMatching(/temperature 0\.7.*in training too/)]);
+});
+
 describe("nothing to learn (A11)", () => {
   test("a group of one is refused, except with a critic", async () => {
     await expect(train({ num_generations: 1 })).rejects.toMatchObject({ code: "bad-config" });
