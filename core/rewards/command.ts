@@ -1,7 +1,6 @@
 /** A reward that is a program of the user's: one request line on its stdin, one reply line on its stdout. */
 
 import { spawn, type ChildProcessByStdio } from "node:child_process";
-import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { HoneError } from "../contract/errors.ts";
@@ -13,6 +12,8 @@ import { readReply, requestLine } from "./reply.ts";
 
 /** Last characters of stderr that an error shows. */
 const stderrShown = 600;
+/** Characters that a line of its stdout may have. */
+const longestLine = 2 ** 24;
 /** Seconds a program has to end by itself when its stdin is closed, and then after SIGTERM. */
 const patience = 2;
 
@@ -104,7 +105,7 @@ class Program {
     this.#child = child;
     // Whoever has gone does not read: the end of the program is told by its own event.
     child.stdin.on("error", () => undefined);
-    createInterface({ input: child.stdout }).on("line", (line) => this.#finish({ line }));
+    this.#readLines(child.stdout);
     child.stderr.setEncoding("utf8");
     child.stderr.on("data", (text: string) => (this.#stderr = (this.#stderr + text).slice(-10 * stderrShown)));
     this.#exit = new Promise((resolve) => {
@@ -122,6 +123,28 @@ class Program {
       child.on("close", (code, signal) =>
         end(signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`),
       );
+    });
+  }
+
+  #readLines(stdout: Readable): void {
+    let rest = "";
+    stdout.setEncoding("utf8");
+    stdout.on("data", (text: string) => {
+      rest += text;
+      if (text.includes("\n")) {
+        const lines = rest.split("\n");
+        rest = lines.pop() ?? "";
+        for (const line of lines) this.#finish({ line });
+      }
+      if (rest.length <= longestLine) return;
+      rest = "";
+      // With nobody to read what it writes, it ends.
+      stdout.destroy();
+      this.#ended = `wrote more than ${longestLine / 2 ** 20} MB on stdout without a line break`;
+      this.#finish({ ended: this.#ended });
+    });
+    stdout.on("end", () => {
+      if (rest !== "") this.#finish({ line: rest });
     });
   }
 

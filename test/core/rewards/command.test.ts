@@ -52,6 +52,22 @@ describe("a reward program", () => {
     }
   });
 
+  test("one that writes without end is ended, and the answer is blamed", async () => {
+    const reward = await openProgram(`
+      if (sample.answer === "good") reply({ id, reward: 1 });
+      else for (const text = "x".repeat(2 ** 20); ; ) {
+        if (!process.stdout.write(text)) await new Promise((go) => process.stdout.once("drain", go));
+      }`);
+    const said = await failure(reward.score(sample("bad")));
+    expect(said).toMatch(/^bad-reward: .* "bad" to row row-1: .* wrote more than 16 MB on stdout without a line break/);
+    expect((await reward.score(sample("good"))).reward).toBe(1);
+  });
+
+  test("a last line without a line break counts", async () => {
+    const reward = await openProgram("process.stdout.write(JSON.stringify({ id, reward: 3 })); process.exit();");
+    expect((await reward.score(sample("x"))).reward).toBe(3);
+  });
+
   test("a sample that it cannot score is named, and the next one is scored", async () => {
     const reward = await openProgram(
       `sample.answer === "bad" ? reply({ id, error: "no idea" }) : reply({ id, reward: 1 });`,
