@@ -181,8 +181,8 @@ interface Change {
   beside?: RunConfigInput;
 }
 
-/** Guarded by tests of their own: what a run is of, and where it is kept. */
-const ownTests = ["model", "task", "reward", "method", "finetuning_type", "output_dir"] as const;
+/** Guarded by tests of their own: what a run is of, how its data file is read, and where it is kept. */
+const ownTests = ["model", "task", "map", "group", "reward", "method", "finetuning_type", "output_dir"] as const;
 
 const changes: Record<Exclude<OptionName, (typeof ownTests)[number]>, Change> = {
   chat_template_path: { to: "chatml" },
