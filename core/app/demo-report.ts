@@ -8,7 +8,7 @@ import { formatBytes, formatCount, formatSeconds } from "../contract/units.ts";
 import { writeFileAtomic } from "../files/atomic.ts";
 import type { Task } from "../tasks/task.ts";
 import { mean } from "../contract/numbers.ts";
-import type { RunFolder } from "../train/run-folder.ts";
+import type { RunFolder } from "../train/run-folder/run-folder.ts";
 import { curvesSvg, type ReferenceLine } from "./curves-svg.ts";
 import { demoPage, type DemoFacts, type DemoTable } from "./demo-page.ts";
 import {

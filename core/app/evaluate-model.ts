@@ -19,7 +19,7 @@ import { hasSolutions } from "../evaluate/trained-row.ts";
 import { findRun } from "../store/library.ts";
 import { rowsFor, type Task, type TaskRow } from "../tasks/task.ts";
 import { answerTokens, openTask } from "../tasks/open-task.ts";
-import { RunFolder } from "../train/run-folder.ts";
+import { RunFolder } from "../train/run-folder/run-folder.ts";
 import type { OpenChoices, OpenPolicy, Session } from "./session.ts";
 
 export interface EvaluateRequest {

@@ -4,9 +4,9 @@ import { isRl, settingNotes, usedOptions, type RunConfigInput } from "../contrac
 import type { RunPlan } from "../contract/cli-json.ts";
 import { freeBytes } from "../files/disk.ts";
 import { runsFolder } from "../store/library.ts";
-import { runBytes } from "../train/disk-plan.ts";
+import { runBytes } from "../train/run-folder/disk-plan.ts";
 import { prepareRun, type PreparedRun } from "../train/prepare-run.ts";
-import { RunFolder } from "../train/run-folder.ts";
+import { RunFolder } from "../train/run-folder/run-folder.ts";
 import { resolveNewRun } from "../train/run.ts";
 import { probeBatch } from "./probe-batch.ts";
 import { probeStep, type MethodProbe } from "./probe-step.ts";

@@ -8,7 +8,7 @@ import { mean, sum } from "../contract/numbers.ts";
 import { packMicroBatches } from "../engine/micro-batches.ts";
 import type { PreparedRun } from "../train/prepare-run.ts";
 import { PromptOrder } from "../train/prompt-order.ts";
-import { choosePrompts, episodeJobs, PromptCache, samplingOf } from "../train/rollouts.ts";
+import { choosePrompts, episodeJobs, PromptCache, samplingOf } from "../train/rl/rollouts.ts";
 
 /** What measuring a part of a step tells, whatever the method. */
 export interface MethodProbe {

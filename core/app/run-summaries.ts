@@ -6,8 +6,13 @@ import type { RunConfig } from "../contract/config.ts";
 import { errorMessage } from "../contract/errors.ts";
 import { readRows } from "../files/json.ts";
 import { findRun, listRuns } from "../store/library.ts";
-import { checkpointFolder, listCheckpoints, readCheckpointIndex, readTrainerState } from "../train/checkpoints.ts";
-import { RunFolder } from "../train/run-folder.ts";
+import {
+  checkpointFolder,
+  listCheckpoints,
+  readCheckpointIndex,
+  readTrainerState,
+} from "../train/run-folder/checkpoints.ts";
+import { RunFolder } from "../train/run-folder/run-folder.ts";
 
 async function summarizeRun(path: string): Promise<RunSummary> {
   const folder = RunFolder.open(path);

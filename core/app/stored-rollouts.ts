@@ -14,7 +14,7 @@ import { dataOptions, openTask } from "../tasks/open-task.ts";
 import { toolsOf, type Task, type TaskRow } from "../tasks/task.ts";
 import { callOpen, thinkOpen } from "../text/markers.ts";
 import { parseAssistant } from "../text/parse-assistant.ts";
-import { RunFolder } from "../train/run-folder.ts";
+import { RunFolder } from "../train/run-folder/run-folder.ts";
 
 export interface StoredRollout {
   step: number;

@@ -13,7 +13,7 @@ import { headlineMetrics, metricLabel, type MetricLabel } from "../contract/metr
 import { textTable } from "../contract/text-table.ts";
 import { readJson, readRows } from "../files/json.ts";
 import { requireRun, runsFolder } from "../store/library.ts";
-import { RunFolder } from "../train/run-folder.ts";
+import { RunFolder } from "../train/run-folder/run-folder.ts";
 import { runs, wholeNumber } from "./command.ts";
 import { asTyped, paint, print, printJson, say, sparkline } from "./terminal.ts";
 import { alarmLine } from "./train-progress.ts";

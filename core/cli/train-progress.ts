@@ -4,7 +4,7 @@ import type { Method } from "../contract/config.ts";
 import { headlineMetrics } from "../contract/metric-labels.ts";
 import type { MetricsRow } from "../contract/run.ts";
 import { formatCount, formatSeconds } from "../contract/units.ts";
-import type { Alarm } from "../train/alarms.ts";
+import type { Alarm } from "../train/alarms/alarms.ts";
 import type { BestMetric, TrainEvent } from "../train/events.ts";
 import { paint, say, sparkline } from "./terminal.ts";
 

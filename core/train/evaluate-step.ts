@@ -8,9 +8,9 @@ import { preferenceAccuracy } from "../evaluate/preference-accuracy.ts";
 import { solutionLoss } from "../evaluate/solution-loss.ts";
 import { rowsFor } from "../tasks/task.ts";
 import type { BestMetric } from "./events.ts";
-import type { PairReference } from "./pair-reference.ts";
+import type { PairReference } from "./examples/pair-reference.ts";
 import type { PreparedRun } from "./prepare-run.ts";
-import type { RunFolder } from "./run-folder.ts";
+import type { RunFolder } from "./run-folder/run-folder.ts";
 
 type Metrics = Record<string, number>;
 

@@ -2,7 +2,7 @@
 
 import type { Method } from "../contract/config.ts";
 import type { MetricsRow } from "../contract/run.ts";
-import type { Alarm } from "./alarms.ts";
+import type { Alarm } from "./alarms/alarms.ts";
 
 export type TrainPhase = "loading" | "preparing" | "evaluating" | "sampling" | "updating" | "saving";
 

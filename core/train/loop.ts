@@ -10,7 +10,7 @@ import type { MetricsRow, TrainerState } from "../contract/run.ts";
 import { plural } from "../contract/units.ts";
 import { StepClock, TimeLeft } from "./clock.ts";
 import type { BestMetric, TrainListener } from "./events.ts";
-import type { Recorder } from "./recorder.ts";
+import type { Recorder } from "./run-folder/recorder.ts";
 
 /** A configuration with everything answered on this machine. */
 export type ReadyConfig = RunConfig & { micro_batch_tokens: number };

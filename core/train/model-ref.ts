@@ -7,8 +7,8 @@ import { HoneError } from "../contract/errors.ts";
 import type { Origin } from "../contract/resolve-config.ts";
 import type { Engine, Model, OpenOptions, OpenProgress } from "../engine/types.ts";
 import { findRun, runWord } from "../store/library.ts";
-import { checkpointFolder, listCheckpoints, readTrainerState } from "./checkpoints.ts";
-import { RunFolder } from "./run-folder.ts";
+import { checkpointFolder, listCheckpoints, readTrainerState } from "./run-folder/checkpoints.ts";
+import { RunFolder } from "./run-folder/run-folder.ts";
 
 export interface ModelFiles {
   /** How it was called, for reports. */

@@ -12,7 +12,7 @@ import { hasSolutions, type RowChat } from "../evaluate/trained-row.ts";
 import { rowsFor, type RowUse, type Task, type TaskRow } from "../tasks/task.ts";
 import { openTask } from "../tasks/open-task.ts";
 import type { TrainListener } from "./events.ts";
-import { dpoExamples, sftExamples, skipReasons, type Examples } from "./examples.ts";
+import { dpoExamples, sftExamples, skipReasons, type Examples } from "./examples/examples.ts";
 import type { ReadyConfig } from "./loop.ts";
 import { hasSameIds, type TokenRow } from "../engine/micro-batches.ts";
 import { findModel, type ModelFiles } from "./model-ref.ts";

@@ -20,21 +20,21 @@ import {
   newestIntactCheckpoint,
   optimizerStateName,
   readTrainerState,
-} from "./checkpoints.ts";
-import { runBytes } from "./disk-plan.ts";
+} from "./run-folder/checkpoints.ts";
+import { runBytes } from "./run-folder/disk-plan.ts";
 import { bestMetric, evaluateStep } from "./evaluate-step.ts";
 import { stoppedEarly, trainLoop, type Method } from "./loop.ts";
-import { dpoMethod } from "./dpo.ts";
+import { dpoMethod } from "./examples/dpo.ts";
 import { originOf, shortName } from "./model-ref.ts";
 import { openReference } from "./open-trainable.ts";
-import { openPairReference, type PairReference } from "./pair-reference.ts";
+import { openPairReference, type PairReference } from "./examples/pair-reference.ts";
 import { prepareRun, type PreparedRun, type TrainContext } from "./prepare-run.ts";
-import { ppoMethod } from "./ppo.ts";
-import { Recorder } from "./recorder.ts";
-import { rlMethod } from "./rl.ts";
-import { RunFolder } from "./run-folder.ts";
-import { makeRecord, refuseOtherBase } from "./run-record.ts";
-import { sftMethod } from "./sft.ts";
+import { ppoMethod } from "./rl/ppo.ts";
+import { Recorder } from "./run-folder/recorder.ts";
+import { rlMethod } from "./rl/rl.ts";
+import { RunFolder } from "./run-folder/run-folder.ts";
+import { makeRecord, refuseOtherBase } from "./run-folder/run-record.ts";
+import { sftMethod } from "./examples/sft.ts";
 
 export interface TrainResult {
   run: string;

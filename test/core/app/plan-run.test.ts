@@ -11,7 +11,7 @@ import { trainModel } from "../../../core/app/train-model.ts";
 import type { RunConfigInput } from "../../../core/contract/config.ts";
 import type { RunPlan } from "../../../core/contract/cli-json.ts";
 import type { EngineStopReason, Sample } from "../../../core/engine/types.ts";
-import { RunFolder } from "../../../core/train/run-folder.ts";
+import { RunFolder } from "../../../core/train/run-folder/run-folder.ts";
 import { tinyModel } from "../train/tiny-model.ts";
 
 const hooks = { command: ["test"], listen: () => undefined, signal: new AbortController().signal };

@@ -13,7 +13,7 @@ import { resolveConfig } from "../../../core/contract/resolve-config.ts";
 import { rewardTrialSchema } from "../../../core/contract/reward.ts";
 import type { RolloutLine, RunRecord } from "../../../core/contract/run.ts";
 import { ticTacToe } from "../../../core/tasks/tic-tac-toe/tic-tac-toe.ts";
-import { RunFolder } from "../../../core/train/run-folder.ts";
+import { RunFolder } from "../../../core/train/run-folder/run-folder.ts";
 import { failure } from "../rewards/sample.ts";
 
 const scratch = mkdtempSync(join(tmpdir(), "hone-lab-"));

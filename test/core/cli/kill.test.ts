@@ -7,8 +7,12 @@ import { beforeAll, expect, test } from "vitest";
 import { Random } from "../../../core/contract/random.ts";
 import { sha256File } from "../../../core/files/manifest.ts";
 import { readJsonLines } from "../../../core/files/jsonl.ts";
-import { checkpointFolder, listCheckpoints, newestIntactCheckpoint } from "../../../core/train/checkpoints.ts";
-import { RunFolder } from "../../../core/train/run-folder.ts";
+import {
+  checkpointFolder,
+  listCheckpoints,
+  newestIntactCheckpoint,
+} from "../../../core/train/run-folder/checkpoints.ts";
+import { RunFolder } from "../../../core/train/run-folder/run-folder.ts";
 import { comparableMetrics } from "../train/toy-run.ts";
 import { tinyModel } from "../train/tiny-model.ts";
 import { hone, newHome, start } from "./hone.ts";

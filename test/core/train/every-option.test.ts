@@ -21,7 +21,7 @@ import {
 } from "../../../core/contract/config.ts";
 import { resolveConfig } from "../../../core/contract/resolve-config.ts";
 import type { Task, TaskRow } from "../../../core/tasks/task.ts";
-import { RunFolder } from "../../../core/train/run-folder.ts";
+import { RunFolder } from "../../../core/train/run-folder/run-folder.ts";
 import { startTraining } from "../../../core/train/run.ts";
 import type { TrainChat } from "../../../core/train/prepare-run.ts";
 import { registerTask } from "./guess-run.ts";

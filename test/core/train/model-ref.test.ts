@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 import type { RunConfigInput } from "../../../core/contract/config.ts";
 import { resolveConfig } from "../../../core/contract/resolve-config.ts";
 import { originOf } from "../../../core/train/model-ref.ts";
-import { RunFolder } from "../../../core/train/run-folder.ts";
+import { RunFolder } from "../../../core/train/run-folder/run-folder.ts";
 
 const record = {
   hone_version: "0.0.0",

@@ -12,7 +12,7 @@ import { evaluateModel } from "../../../core/app/evaluate-model.ts";
 import { resumeRun, trainModel } from "../../../core/app/train-model.ts";
 import { sha256File } from "../../../core/files/manifest.ts";
 import { readJsonLines } from "../../../core/files/jsonl.ts";
-import { checkpointFolder } from "../../../core/train/checkpoints.ts";
+import { checkpointFolder } from "../../../core/train/run-folder/checkpoints.ts";
 import type { TrainEvent } from "../../../core/train/events.ts";
 import { comparableMetrics } from "./toy-run.ts";
 import { tinyModel } from "./tiny-model.ts";

@@ -10,9 +10,9 @@ import { resumeRun, trainModel } from "../../../core/app/train-model.ts";
 import type { RunConfigInput } from "../../../core/contract/config.ts";
 import { sha256File } from "../../../core/files/manifest.ts";
 import { ticTacToe } from "../../../core/tasks/tic-tac-toe/tic-tac-toe.ts";
-import { checkpointFolder } from "../../../core/train/checkpoints.ts";
+import { checkpointFolder } from "../../../core/train/run-folder/checkpoints.ts";
 import type { TrainEvent } from "../../../core/train/events.ts";
-import { dpoExamples, sftExamples } from "../../../core/train/examples.ts";
+import { dpoExamples, sftExamples } from "../../../core/train/examples/examples.ts";
 import { tinyModel } from "./tiny-model.ts";
 import { comparableMetrics } from "./toy-run.ts";
 

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { readJsonLines } from "../../../core/files/jsonl.ts";
-import { checkpointFolder, listCheckpoints, readTrainerState } from "../../../core/train/checkpoints.ts";
+import { checkpointFolder, listCheckpoints, readTrainerState } from "../../../core/train/run-folder/checkpoints.ts";
 import { resumeTraining, startTraining } from "../../../core/train/run.ts";
 import { comparableMetrics, toyConfig, toyModelFolder, toyRun } from "./toy-run.ts";
 

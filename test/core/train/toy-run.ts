@@ -10,7 +10,7 @@ import { messageText, type ToolCallMessage } from "../../../core/contract/chat.t
 import type { RunConfigInput } from "../../../core/contract/config.ts";
 import type { MetricsRow } from "../../../core/contract/run.ts";
 import type { TrainEvent } from "../../../core/train/events.ts";
-import { RunFolder } from "../../../core/train/run-folder.ts";
+import { RunFolder } from "../../../core/train/run-folder/run-folder.ts";
 import type { TrainChat, TrainContext } from "../../../core/train/prepare-run.ts";
 import { TabularEngine } from "./tabular-model.ts";
 

@@ -2,8 +2,8 @@
 
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import type { AdvantageOptions } from "../../../../core/train/advantages.ts";
-import { groupAdvantages } from "../../../../core/train/advantages.ts";
+import type { AdvantageOptions } from "../../../../core/train/rl/advantages.ts";
+import { groupAdvantages } from "../../../../core/train/rl/advantages.ts";
 import { dpoLoss, maskedSum } from "../../../../core/train/losses/dpo.ts";
 import { gae } from "../../../../core/train/losses/gae.ts";
 import { grpoLoss } from "../../../../core/train/losses/grpo.ts";
