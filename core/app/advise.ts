@@ -8,14 +8,13 @@ import { baselineOf, type Baseline } from "../evaluate/baseline.ts";
 import { isRewarded, pickRows } from "../evaluate/evaluate-task.ts";
 import { unseenFacts } from "../evaluate/unseen-facts.ts";
 import { checkTask } from "../tasks/check-task.ts";
-import { openTask } from "../tasks/open-task.ts";
+import { dataOptions, openTask, type DataChoices } from "../tasks/open-task.ts";
 import type { Task } from "../tasks/task.ts";
 import { evaluatePolicy, type EvaluateHooks } from "./evaluate-model.ts";
 import type { OpenChoices, Session } from "./session.ts";
 
-export interface AdviseRequest {
+export interface AdviseRequest extends DataChoices {
   task: string;
-  reward?: string;
   /** A baseline is measured with it. */
   model?: string;
   /** Rows of the baseline. Default 32. */
@@ -36,7 +35,7 @@ export async function advise(
   choices: OpenChoices,
   hooks: EvaluateHooks,
 ): Promise<Advice> {
-  const task = await openTask(request.task, { reward: request.reward ?? null });
+  const task = await openTask(request.task, dataOptions(request));
   try {
     const train = task.rows("train");
     const facts = unseenFacts(task, pickRows(task, train, factRows, deriveSeed("advise")));
@@ -100,7 +99,14 @@ function isJudge({ description }: Task["rewardParts"][number]): boolean {
   return /\bthe judge\b/.test(description);
 }
 
-function commandOf({ task, reward, model = "MODEL" }: AdviseRequest, method: string): string {
-  const words = ["--task", task, ...(reward === undefined ? [] : ["--reward", reward]), "--model", model];
+function commandOf({ task, reward, map, group, model = "MODEL" }: AdviseRequest, method: string): string {
+  const given = (flag: string, value: string | undefined) => (value === undefined ? [] : [flag, value]);
+  const words = [
+    ...["--task", task],
+    ...given("--reward", reward ?? undefined),
+    ...given("--map", map?.join()),
+    ...given("--group", group?.join()),
+    ...["--model", model],
+  ];
   return `hone demo ${words.map(shellWord).join(" ")} --method ${method} --max-steps 100`;
 }

@@ -10,7 +10,7 @@ import { compareControl } from "../evaluate/control.ts";
 import { compare } from "../evaluate/measures.ts";
 import { findRun, newRunName, runsFolder } from "../store/library.ts";
 import type { Task } from "../tasks/task.ts";
-import { openTask } from "../tasks/open-task.ts";
+import { dataOptions, openTask } from "../tasks/open-task.ts";
 import { checkpointFolder, newestIntactCheckpoint, readTrainerState } from "../train/run-folder/checkpoints.ts";
 import { shortName } from "../train/model-ref.ts";
 import { peakMemory } from "../train/loop.ts";
@@ -62,8 +62,9 @@ export async function runDemo(session: Session, request: DemoRequest, hooks: Dem
   const existing = given.output_dir == null ? undefined : findRun(given.output_dir);
   const stored = existing === undefined ? undefined : RunFolder.open(existing).readConfig().config;
   if (stored !== undefined) refuseOtherRun(given, stored);
-  const { model = "starter", task: taskName = "tic-tac-toe", seed = 42, reward = null } = { ...stored, ...given };
-  const task = await openTask(taskName, { reward });
+  const all = { ...stored, ...given };
+  const { model = "starter", task: taskName = "tic-tac-toe", seed = 42 } = all;
+  const task = await openTask(taskName, dataOptions(all));
   try {
     const place = () => given.output_dir ?? join(runsFolder(), newRunName(["demo", task.name, shortName(model)]));
     const out = existing ?? resolve(place());

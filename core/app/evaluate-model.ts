@@ -1,5 +1,7 @@
 /** Measures a model, given by name, on a task: its answers, its games, how likely right answers are to it, and a control. */
 
+import { resolve } from "node:path";
+import type { RunConfig } from "../contract/config.ts";
 import { defaultsFor } from "../contract/defaults.ts";
 import { HoneError } from "../contract/errors.ts";
 import {
@@ -18,15 +20,14 @@ import { solutionLoss } from "../evaluate/solution-loss.ts";
 import { hasSolutions } from "../evaluate/trained-row.ts";
 import { findRun } from "../store/library.ts";
 import { rowsFor, type Task, type TaskRow } from "../tasks/task.ts";
-import { answerTokens, openTask } from "../tasks/open-task.ts";
+import { answerTokens, dataOptions, findTaskFolder, openTask, type DataChoices } from "../tasks/open-task.ts";
 import { RunFolder } from "../train/run-folder/run-folder.ts";
 import type { OpenChoices, OpenPolicy, Session } from "./session.ts";
 
-export interface EvaluateRequest {
+/** Of a data file: default as the run had it that is measured. */
+export interface EvaluateRequest extends DataChoices {
   model: string;
   task: string;
-  /** A reward file, for a task that is a data file. */
-  reward?: string;
   split?: Split;
   splitSeed?: number;
   samples?: number;
@@ -56,7 +57,12 @@ export async function evaluateModel(
   choices: OpenChoices,
   hooks: EvaluateHooks = {},
 ): Promise<Evaluation> {
-  const task = await openTask(request.task, { reward: request.reward ?? null });
+  const { reward, map, group } = request;
+  const usual = trainedWith(request.model, request.task);
+  const task = await openTask(
+    request.task,
+    dataOptions({ reward: reward ?? usual?.reward, map: map ?? usual?.map, group: group ?? usual?.group }),
+  );
   const opened: OpenPolicy[] = [];
   const open = async (reference: string) => {
     const policy = await session.openPolicy(reference, choices);
@@ -170,9 +176,16 @@ async function ifAny<T>(measured: Promise<T>): Promise<T | undefined> {
 
 /** A model is measured under the limits it was trained with, so that before and after are alike. */
 export function usualSettings(reference: string, task: string): { maxTokens: number; splitSeed: number } {
+  const config = trainedWith(reference, task);
+  const settings = config ?? defaultsFor({ model: reference, task });
+  const own = config === undefined ? answerTokens(task) : undefined;
+  return { maxTokens: own ?? settings.max_completion_length, splitSeed: settings.split_seed };
+}
+
+/** The configuration of the run that this model comes from, if it was trained on this task. */
+function trainedWith(reference: string, task: string): RunConfig | undefined {
   const run = findRun(reference) ?? findRun(reference.slice(0, Math.max(0, reference.lastIndexOf(":"))));
   const config = run === undefined ? undefined : RunFolder.open(run).readConfig().config;
-  const settings = config?.task === task ? config : defaultsFor({ model: reference, task });
-  const own = settings === config ? undefined : answerTokens(task);
-  return { maxTokens: own ?? settings.max_completion_length, splitSeed: settings.split_seed };
+  const isSame = [task, findTaskFolder(task), resolve(task)].includes(config?.task);
+  return isSame ? config : undefined;
 }

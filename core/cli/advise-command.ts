@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import { advise, type AdviseRequest } from "../app/advise.ts";
 import { Session } from "../app/session.ts";
 import type { Advice, AdviceVerdict } from "../contract/advice.ts";
-import { addChatFlags, amountOfBytes, modelChoices, runs, wholeNumber } from "./command.ts";
+import { addChatFlags, addDataFlags, dataChoices, amountOfBytes, modelChoices, runs, wholeNumber } from "./command.ts";
 import { EvaluationProgress } from "./evaluation-progress.ts";
 import { paint, print, printJson, usageError } from "./terminal.ts";
 
@@ -16,8 +16,8 @@ export function addAdviseCommand(program: Command): void {
       "Looks at a task's rows, its reward and its right answers, and with --model also at how a model fares on some of " +
         "them, and says in plain words whether training is the right tool, where to begin, and what to do instead.",
     )
-    .argument("<task>", "a built-in task, a task folder, or a data file")
-    .option("--reward <file>", "how answers to a data file are scored")
+    .argument("<task>", "a built-in task, a task folder, or a data file");
+  addDataFlags(command)
     .optionsGroup("Baseline:")
     .option("--model <model>", "folder, .gguf file, `starter`, or RUN[:step]: measured on some rows")
     .option("--rows <number>", "rows that it answers, none of them held out", wholeNumber(1), 32)
@@ -37,7 +37,7 @@ export function addAdviseCommand(program: Command): void {
     }
     const request: AdviseRequest = {
       task,
-      ...optional("reward"),
+      ...dataChoices(flags),
       ...optional("model"),
       ...optional("rows"),
       ...optional("samples"),

@@ -5,7 +5,8 @@ import { z } from "zod";
 import { parseBytes } from "../contract/units.ts";
 import type { OpenProgress } from "../engine/types.ts";
 import type { ToolDefinition } from "../contract/chat.ts";
-import { readJsonFile } from "./config-flags.ts";
+import { optionMeta, runConfigSchema } from "../contract/config.ts";
+import { commaList, readJsonFile } from "./config-flags.ts";
 import { exitCodes, paint, reportError, say, usageError } from "./terminal.ts";
 
 export interface Cli {
@@ -105,6 +106,25 @@ export function addModelFlags(command: Command): Command {
     .requiredOption("--model <model>", "folder, .gguf file, `starter`, or RUN[:step] (step: a number, best, last)")
     .option("--threads <number>", "processor threads (default: all)", wholeNumber(1))
     .option("--memory-limit <bytes>", "what the engine may take, such as 4GB (default: what is free)", amountOfBytes);
+}
+
+/** Flags of commands that take a data file as a task. */
+export function addDataFlags(command: Command): Command {
+  const { map, group } = runConfigSchema.shape;
+  return command
+    .option("--reward <file>", "how answers to a data file are scored, or instead of a task folder's own")
+    .option("--map <a,b>", helpOf(map), commaList)
+    .option("--group <a,b>", helpOf(group), commaList);
+}
+
+function helpOf(schema: z.ZodType): string {
+  return optionMeta.get(schema)?.help ?? "";
+}
+
+export function dataChoices(flags: Record<string, unknown>): { reward?: string; map?: string[]; group?: string[] } {
+  return Object.fromEntries(
+    ["reward", "map", "group"].flatMap((name) => (flags[name] === undefined ? [] : [[name, flags[name]]])),
+  );
 }
 
 export function addChatFlags(command: Command): Command {

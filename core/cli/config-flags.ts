@@ -59,15 +59,19 @@ export function addConfigFlags(command: Command, except: readonly OptionName[] =
       const choices = kind.type === "choice" ? ` (${kind.values.join(", ")})` : "";
       const note = usual === undefined || usual === null ? "" : ` [${String(usual)}]`;
       const users = meta.methods === undefined ? "" : `${userNames(meta.methods)}: `;
-      command.addOption(
-        new Option(`${flagOf(name)} ${placeholder[kind.type]}`, `${users}${meta.help}${choices}${note}`),
-      );
+      const flag = new Option(`${flagOf(name)} ${placeholder[kind.type]}`, `${users}${meta.help}${choices}${note}`);
+      command.addOption(kind.type === "list" ? flag.argParser(commaList) : flag);
     }
   }
   for (const name of knownNames()) {
     if ((optionNames as string[]).includes(name)) continue;
     command.addOption(new Option(`${flagOf(name)} <value>`).hideHelp());
   }
+}
+
+/** A list in one flag or in several of them. */
+export function commaList(text: string, earlier: string[] = []): string[] {
+  return [...earlier, ...text.split(",").map((part) => part.trim())];
 }
 
 /** The methods that use an option, in few words. */
@@ -105,7 +109,6 @@ function fromText(text: string, kind: Kind | undefined): unknown {
     case "boolean":
       return text === "true" ? true : text === "false" ? false : text;
     case "list":
-      return text.split(",").map((part) => part.trim());
     case "choice":
     case "string":
       return text;

@@ -22,6 +22,8 @@ import { writeFileAtomic } from "../files/atomic.ts";
 import { requireWritable } from "../files/system-error.ts";
 import {
   addChatFlags,
+  addDataFlags,
+  dataChoices,
   addModelFlags,
   modelChoices,
   oneOf,
@@ -43,8 +45,8 @@ export function addEvalCommand(program: Command): void {
     );
   addChatFlags(addModelFlags(command))
     .optionsGroup("What to measure:")
-    .requiredOption("--task <task>", "a built-in task, a task folder, or a data file")
-    .option("--reward <file>", "how answers to a data file are scored")
+    .requiredOption("--task <task>", "a built-in task, a task folder, or a data file");
+  addDataFlags(command)
     .option("--split <part>", `${splits.join(", ")}`, oneOf(...splits), "held-out")
     .option("--split-seed <number>", "of the division into parts (default: as in training)", wholeNumber())
     .option("--samples <number>", "answers for each row", wholeNumber(1), 1)
@@ -92,7 +94,7 @@ function requestOf(flags: Record<string, unknown>): EvaluateRequest {
   return {
     model: flags["model"] as string,
     task: flags["task"] as string,
-    ...optional("reward", "reward"),
+    ...dataChoices(flags),
     ...optional("split", "split"),
     ...optional("splitSeed", "splitSeed"),
     ...optional("samples", "samples"),

@@ -6,10 +6,9 @@ import { newTask, taskTemplates, type TaskTemplate } from "../app/new-task.ts";
 import { listTasks, showTask, taskCheckText, taskListText, taskShowText } from "../app/task-views.ts";
 import { splits, type Split } from "../contract/eval.ts";
 import { shellWord } from "../contract/units.ts";
-import { openTask } from "../tasks/open-task.ts";
+import { dataOptions, openTask } from "../tasks/open-task.ts";
 import type { Task } from "../tasks/task.ts";
-import { addChatFlags, modelChoices, oneOf, runs, wholeNumber } from "./command.ts";
-import { mapFlag, readMap } from "./data-command-datasets.ts";
+import { addChatFlags, addDataFlags, dataChoices, modelChoices, oneOf, runs, wholeNumber } from "./command.ts";
 import { exitCodes, print, printJson, say } from "./terminal.ts";
 
 const templates = Object.keys(taskTemplates) as TaskTemplate[];
@@ -84,31 +83,15 @@ export function addTaskCommand(program: Command): void {
   );
 }
 
-/** Flags of commands that take a data file as a task. */
-function addDataFlags(command: Command): Command {
-  return command
-    .option("--reward <file>", "reward of a data file, or instead of a task folder's own")
-    .option(...mapFlag)
-    .option("--group <column,…>", "columns of a data file whose equal values keep rows in one part", list);
-}
-
 async function withTask<T>(
   reference: string,
   flags: Record<string, unknown>,
   use: (task: Task) => Promise<T>,
 ): Promise<T> {
-  const opened = await openTask(reference, {
-    reward: (flags["reward"] as string | undefined) ?? null,
-    ...(flags["map"] !== undefined && { map: readMap(flags) }),
-    ...(flags["group"] !== undefined && { group: flags["group"] as string[] }),
-  });
+  const opened = await openTask(reference, dataOptions(dataChoices(flags)));
   try {
     return await use(opened);
   } finally {
     await opened.close?.();
   }
-}
-
-function list(text: string): string[] {
-  return text.split(",").map((part) => part.trim());
 }

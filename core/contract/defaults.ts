@@ -10,6 +10,8 @@ type Finetuning = RunConfig["finetuning_type"];
 
 const common = {
   reward: null,
+  map: null,
+  group: null,
   chat_template_path: null,
   thinking: null,
   output_dir: null,

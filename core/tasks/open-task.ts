@@ -5,7 +5,7 @@ import { basename, extname, isAbsolute, join, resolve, sep } from "node:path";
 import { HoneError } from "../contract/errors.ts";
 import { nearest } from "../contract/nearest.ts";
 import { findDataset, listDatasets } from "../data/dataset.ts";
-import type { Mapping } from "../data/forms.ts";
+import { parseMapping, type Mapping } from "../data/forms.ts";
 import { openReward } from "../rewards/open-reward.ts";
 import { honeHome } from "../store/library.ts";
 import { dataRows } from "./data-rows.ts";
@@ -23,6 +23,23 @@ export interface OpenTaskOptions {
   map?: Mapping;
   /** Columns of a data file whose equal values keep rows together in one part. */
   group?: readonly string[];
+}
+
+/** As the options of a run say it: null for what they leave open. */
+export interface DataChoices {
+  reward?: string | null | undefined;
+  /** `field=column`, each. */
+  map?: readonly string[] | null | undefined;
+  group?: readonly string[] | null | undefined;
+}
+
+/** Throws `usage` for a mapping that is none. */
+export function dataOptions({ reward, map, group }: DataChoices): OpenTaskOptions {
+  return {
+    reward: reward ?? null,
+    ...(map != null && { map: parseMapping(map) }),
+    ...(group != null && { group }),
+  };
 }
 
 /**

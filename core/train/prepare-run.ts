@@ -10,7 +10,7 @@ import { EnginePolicy, type Chat } from "../evaluate/policy.ts";
 import type { TokenPair } from "../evaluate/preference-accuracy.ts";
 import { hasSolutions, type RowChat } from "../evaluate/trained-row.ts";
 import { rowsFor, type RowUse, type Task, type TaskRow } from "../tasks/task.ts";
-import { openTask } from "../tasks/open-task.ts";
+import { dataOptions, openTask } from "../tasks/open-task.ts";
 import type { TrainListener } from "./events.ts";
 import { dpoExamples, sftExamples, skipReasons, type Examples } from "./examples/examples.ts";
 import type { ReadyConfig } from "./loop.ts";
@@ -72,7 +72,7 @@ export async function prepareRun(
   resume?: { checkpoint: string | undefined; begun: Date },
 ): Promise<PreparedRun> {
   const { engine, listen, signal } = context;
-  const task = await openTask(input.task, { reward: input.reward });
+  const task = await openTask(input.task, dataOptions(input));
   let model: Model | undefined;
   const close = async () => {
     await model?.close();

@@ -33,10 +33,13 @@ async function json<T>(schema: z.ZodType<T>, args: readonly string[]): Promise<T
 function dataFile(): string {
   const path = join(scratch, "colours.jsonl");
   const colours = ["red", "blue", "green", "white"];
-  const rows = Array.from({ length: 40 }, (_, i) => ({ prompt: `Row ${i}?`, completion: colours[i % 4] }));
+  const rows = Array.from({ length: 40 }, (_, i) => ({ question: `Row ${i}?`, colour: colours[i % 4] }));
   writeFileSync(path, rows.map((row) => JSON.stringify(row) + "\n").join(""));
   return path;
 }
+
+/** The file's columns are not called as the fields are. */
+const columns = ["--map", "prompt=question", "--map", "completion=colour"];
 
 const quick = ["--limit", "16", "--games", "0", "--max-completion-length", "24", "--eval-size", "8"];
 
@@ -92,7 +95,12 @@ describe("demo", () => {
   test("sft on a data file without a reward", { timeout: 120_000 }, async () => {
     const out = join(scratch, "file");
     const args = ["demo", "--task", dataFile(), "--model", model, "--method", "sft", "--max-steps", "3", ...quick];
-    const demo = await json(demoOutputSchema, [...args, "--output-dir", out]);
+    const demo = await json(demoOutputSchema, [...args, ...columns, "--output-dir", out]);
+    // A run is measured on the columns that it was trained on.
+    const measure = ["eval", "--task", dataFile(), "--limit", "4", "--max-completion-length", "8"];
+    expect((await json(evalOutputSchema, [...measure, "--model", out])).solution).not.toBeNull();
+    expect((await json(evalOutputSchema, [...measure, "--model", model, ...columns])).solution).not.toBeNull();
+    expect((await hone([...measure, "--model", model], { home })).stderr).toContain("--map");
     expect(demo.before).toMatchObject({ reward: null, failures: {} });
     expect(demo.before).not.toHaveProperty("boards");
     expect(demo.change).toMatchObject({ reward: null });
@@ -184,7 +192,7 @@ describe("advise", () => {
   });
 
   test("a data file without a reward: what speaks against it, and what to do instead", async () => {
-    const advice = await json(adviceOutputSchema, ["advise", dataFile()]);
+    const advice = await json(adviceOutputSchema, ["advise", dataFile(), ...columns]);
     const of = (name: string) => advice.conditions.find((one) => one.name === name);
     expect(of("rules")).toMatchObject({ verdict: "unclear" });
     expect(of("judged")).toMatchObject({ verdict: "yes" });
