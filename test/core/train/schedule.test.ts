@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
-import { runConfigInputSchema, schedules } from "../../../core/contract/config.ts";
+import { isRl, methods, runConfigInputSchema, schedules } from "../../../core/contract/config.ts";
+import { startTraining } from "../../../core/train/run.ts";
 import { learningRate, makeSchedule, type ScheduleOptions } from "../../../core/train/schedule.ts";
+import { toyConfig, toyModelFolder, toyRun } from "./toy-run.ts";
 
 const options: ScheduleOptions = {
   learning_rate: 1,
@@ -38,4 +40,26 @@ test("an unknown schedule is refused where it is named, not at the first optimiz
   );
   expect(runConfigInputSchema.safeParse({ lr_scheduler_type: "polynomial" }).success).toBe(false);
   expect(runConfigInputSchema.safeParse({ lr_scheduler_type: "cosine" }).success).toBe(true);
+});
+
+test.each(methods)("%s: every optimizer step of a run has the rate of its place in the schedule", async (method) => {
+  const toy = toyRun();
+  const { prompts_per_step, num_generations, ...both } = toyConfig;
+  const course = { learning_rate: 0.1, min_lr: 0.01, lr_scheduler_type: "cosine", warmup_steps: 2 } as const;
+  await startTraining(toy.context, {
+    ...both,
+    ...(isRl(method) ? { prompts_per_step, num_generations, num_mini_batches: 2 } : { batch_size: 4 }),
+    ...(method === "ppo" && { critic_warmup_steps: 0 }),
+    ...course,
+    method,
+    model: toyModelFolder(),
+    output_dir: toy.output,
+    max_steps: 4,
+    eval_steps: 0,
+    eval_on_start: false,
+  });
+  const total = isRl(method) ? 8 : 4;
+  const schedule = makeSchedule({ ...options, ...course }, total);
+  const expected = Array.from({ length: total }, (_, step) => learningRate(schedule, step));
+  expect(toy.engine.opened[0].optimSteps.map(({ lr }) => lr)).toEqual(expected);
 });
