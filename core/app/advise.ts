@@ -7,7 +7,7 @@ import { conditionsOf, methodOf, verdictOf, type AdviceEvidence } from "../evalu
 import { baselineOf, type Baseline } from "../evaluate/baseline.ts";
 import { isRewarded, pickRows } from "../evaluate/evaluate-task.ts";
 import { unseenFacts } from "../evaluate/unseen-facts.ts";
-import { checkTask } from "../tasks/check-task.ts";
+import { checkTask } from "../tasks/check/check-task.ts";
 import { dataOptions, openTask, type DataChoices } from "../tasks/open-task.ts";
 import type { Task } from "../tasks/task.ts";
 import { evaluatePolicy, type EvaluateHooks } from "./evaluate-model.ts";

@@ -1,7 +1,7 @@
 /** Checks a task, with a model's own tokens where one is given. */
 
 import type { TaskCheck } from "../contract/task.ts";
-import { checkTask } from "../tasks/check-task.ts";
+import { checkTask } from "../tasks/check/check-task.ts";
 import type { Task } from "../tasks/task.ts";
 import { findModel } from "../train/model-ref.ts";
 import { Session, type OpenChoices } from "./session.ts";

@@ -7,9 +7,9 @@ import { failureGroups, splits, type Split } from "../contract/eval.ts";
 import type { TaskCheck, TaskList, taskShowOutputSchema } from "../contract/task.ts";
 import { textTable } from "../contract/text-table.ts";
 import { plural } from "../contract/units.ts";
-import { drawMessages } from "../tasks/draw-row.ts";
+import { drawMessages } from "../tasks/user/draw-row.ts";
 import { listTaskFolders } from "../tasks/open-task.ts";
-import { readTaskFile } from "../tasks/task-file.ts";
+import { readTaskFile } from "../tasks/user/task-file.ts";
 import { toolsOf, type Task } from "../tasks/task.ts";
 import { tasks } from "../tasks/tasks.ts";
 

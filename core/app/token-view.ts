@@ -6,7 +6,7 @@ import type { TokenRow } from "../engine/micro-batches.ts";
 import { preferenceTokens } from "../evaluate/preference-accuracy.ts";
 import type { TextChat } from "../evaluate/text-chat.ts";
 import { trainedRow, type RowLoss, type RowTask } from "../evaluate/trained-row.ts";
-import { taskData } from "../tasks/data-task.ts";
+import { taskData } from "../tasks/user/data-task.ts";
 import { pieces } from "../text/pieces.ts";
 
 export interface RowTokens {

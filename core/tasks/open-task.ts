@@ -8,11 +8,11 @@ import { findDataset, listDatasets } from "../data/dataset.ts";
 import { parseMapping, type Mapping } from "../data/forms.ts";
 import { openReward } from "../rewards/open-reward.ts";
 import { honeHome } from "../store/library.ts";
-import { dataRows } from "./data-rows.ts";
-import { dataTask, type DataTask } from "./data-task.ts";
-import { folderTask } from "./folder-task.ts";
-import { markedParts } from "./grading.ts";
-import { isTaskFolder, readTaskFile } from "./task-file.ts";
+import { dataRows } from "./user/data-rows.ts";
+import { dataTask, type DataTask } from "./user/data-task.ts";
+import { folderTask } from "./user/folder-task.ts";
+import { markedParts } from "./user/grading.ts";
+import { isTaskFolder, readTaskFile } from "./user/task-file.ts";
 import type { Task } from "./task.ts";
 import { tasks } from "./tasks.ts";
 

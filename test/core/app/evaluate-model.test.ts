@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { evaluateModel } from "../../../core/app/evaluate-model.ts";
 import { Session } from "../../../core/app/session.ts";
-import { folderWith } from "../tasks/user-files.ts";
+import { folderWith } from "../tasks/user/user-files.ts";
 import { tinyModel } from "../train/tiny-model.ts";
 
 test("rows of plain text cannot be answered, and the error says what they are for", async () => {

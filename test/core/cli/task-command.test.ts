@@ -10,10 +10,10 @@ import {
   taskNewOutputSchema,
   taskShowOutputSchema,
 } from "../../../core/contract/task.ts";
-import { checkTask } from "../../../core/tasks/check-task.ts";
+import { checkTask } from "../../../core/tasks/check/check-task.ts";
 import { openTask } from "../../../core/tasks/open-task.ts";
 import { ticTacToe } from "../../../core/tasks/tic-tac-toe/tic-tac-toe.ts";
-import { folderWith } from "../tasks/user-files.ts";
+import { folderWith } from "../tasks/user/user-files.ts";
 import { hone, newHome } from "./hone.ts";
 
 const home = newHome();

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import type { NoteRow } from "../../../core/tasks/writing-format/notes.ts";
-import { writingFormat } from "../../../core/tasks/writing-format/writing-format.ts";
-import { expectSoundAnswers, expectSoundRows, scoreText } from "./made-tasks.ts";
+import type { NoteRow } from "../../../../core/tasks/writing-format/notes.ts";
+import { writingFormat } from "../../../../core/tasks/writing-format/writing-format.ts";
+import { expectSoundAnswers, expectSoundRows, scoreText } from "../made-tasks.ts";
 
 const row: NoteRow = {
   id: "one",

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { Random } from "../../../core/contract/random.ts";
-import { splits } from "../../../core/contract/eval.ts";
-import { TextColumn, TextNumbers } from "../../../core/tasks/columns.ts";
-import { RowStore } from "../../../core/tasks/row-store.ts";
-import { dealRows, TiedGroups } from "../../../core/tasks/split-keys.ts";
+import { Random } from "../../../../core/contract/random.ts";
+import { splits } from "../../../../core/contract/eval.ts";
+import { TextColumn, TextNumbers } from "../../../../core/tasks/user/columns.ts";
+import { RowStore } from "../../../../core/tasks/user/row-store.ts";
+import { dealRows, TiedGroups } from "../../../../core/tasks/user/split-keys.ts";
 
 const texts = Array.from({ length: 2000 }, (_, i) => `${i} ${"ä🙂x".repeat(i % 7)}`).concat("");
 

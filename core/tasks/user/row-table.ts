@@ -1,15 +1,15 @@
 /** The rows of a data task, many of them in little memory, and how they are divided. */
 
 import { hash } from "node:crypto";
-import { HoneError } from "../contract/errors.ts";
-import { splits, type Split } from "../contract/eval.ts";
-import type { Seed } from "../contract/random.ts";
-import { plural } from "../contract/units.ts";
+import { HoneError } from "../../contract/errors.ts";
+import { splits, type Split } from "../../contract/eval.ts";
+import type { Seed } from "../../contract/random.ts";
+import { plural } from "../../contract/units.ts";
 import { TextColumn } from "./columns.ts";
 import type { TaskData } from "./data-task.ts";
 import { RowStore } from "./row-store.ts";
 import { dealRows, TiedGroups, type SplitShares } from "./split-keys.ts";
-import type { RowUse } from "./task.ts";
+import type { RowUse } from "../task.ts";
 
 /** A row by its place: what it holds is read when it is needed. */
 export interface DataTaskRow {

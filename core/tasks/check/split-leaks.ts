@@ -1,10 +1,10 @@
 /** Rows of one part that stand in another too: whoever is measured on them is measured on memory. */
 
-import { messageText } from "../contract/chat.ts";
-import { splits, type Split } from "../contract/eval.ts";
-import type { TaskFinding } from "../contract/task.ts";
-import { plural } from "../contract/units.ts";
-import { toolsOf, type Task, type TaskRow } from "./task.ts";
+import { messageText } from "../../contract/chat.ts";
+import { splits, type Split } from "../../contract/eval.ts";
+import type { TaskFinding } from "../../contract/task.ts";
+import { plural } from "../../contract/units.ts";
+import { toolsOf, type Task, type TaskRow } from "../task.ts";
 
 /** Rows of a part that are compared. */
 const most = 50_000;

@@ -4,11 +4,11 @@
  */
 
 import { basename } from "node:path";
-import { HoneError } from "../contract/errors.ts";
-import { deriveSeed, type Seed } from "../contract/random.ts";
-import { Sandbox } from "../rewards/sandbox.ts";
-import type { SandboxFault } from "../rewards/sandbox-worker.ts";
-import { readCode } from "../rewards/script.ts";
+import { HoneError } from "../../contract/errors.ts";
+import { deriveSeed, type Seed } from "../../contract/random.ts";
+import { Sandbox } from "../../rewards/sandbox.ts";
+import type { SandboxFault } from "../../rewards/sandbox-worker.ts";
+import { readCode } from "../../rewards/script.ts";
 
 /** Seconds of one call. */
 const callSeconds = 2;

@@ -1,10 +1,10 @@
 /** What an episode looks like to a reward. */
 
-import type { ChatMessage } from "../contract/chat.ts";
-import { messageText } from "../contract/chat.ts";
-import type { RewardSample } from "../contract/reward.ts";
-import { assistantMessage } from "../text/parse-assistant.ts";
-import type { Action, SamplePlace, StopReason } from "./task.ts";
+import type { ChatMessage } from "../../contract/chat.ts";
+import { messageText } from "../../contract/chat.ts";
+import type { RewardSample } from "../../contract/reward.ts";
+import { assistantMessage } from "../../text/parse-assistant.ts";
+import type { Action, SamplePlace, StopReason } from "../task.ts";
 
 /** One answer of the model, and what the environment said to it. */
 export interface PlayedTurn {

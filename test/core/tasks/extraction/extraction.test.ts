@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { splits } from "../../../core/contract/eval.ts";
-import { documents } from "../../../core/tasks/extraction/documents.ts";
-import { extraction, type ExtractionRow } from "../../../core/tasks/extraction/extraction.ts";
-import { expectSoundAnswers, expectSoundRows, scoreText } from "./made-tasks.ts";
+import { splits } from "../../../../core/contract/eval.ts";
+import { documents } from "../../../../core/tasks/extraction/documents.ts";
+import { extraction, type ExtractionRow } from "../../../../core/tasks/extraction/extraction.ts";
+import { expectSoundAnswers, expectSoundRows, scoreText } from "../made-tasks.ts";
 
 const row: ExtractionRow = {
   id: "one",

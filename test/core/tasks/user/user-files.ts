@@ -3,8 +3,8 @@
 import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import type { Action } from "../../../core/tasks/task.ts";
-import type { ParsedAssistant } from "../../../core/text/parse-assistant.ts";
+import type { Action } from "../../../../core/tasks/task.ts";
+import type { ParsedAssistant } from "../../../../core/text/parse-assistant.ts";
 
 /** Writes files below a new folder; what is no text is written as JSON, lists as JSON Lines. */
 export function folderWith(files: Record<string, unknown>): string {

@@ -3,10 +3,10 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { z } from "zod";
-import { HoneError } from "../contract/errors.ts";
-import { nearest } from "../contract/nearest.ts";
-import { taskFileName, taskFileSchema, type TaskFile } from "../contract/task.ts";
-import { fileReason } from "../files/system-error.ts";
+import { HoneError } from "../../contract/errors.ts";
+import { nearest } from "../../contract/nearest.ts";
+import { taskFileName, taskFileSchema, type TaskFile } from "../../contract/task.ts";
+import { fileReason } from "../../files/system-error.ts";
 
 export function isTaskFolder(path: string): boolean {
   return existsSync(join(path, taskFileName)) && statSync(path).isDirectory();

@@ -2,15 +2,15 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { messageText } from "../../../core/contract/chat.ts";
-import { taskCheckOutputSchema, type TaskCheck } from "../../../core/contract/task.ts";
-import { checkTask, type CheckTaskOptions } from "../../../core/tasks/check-task.ts";
-import { openTask, type OpenTaskOptions } from "../../../core/tasks/open-task.ts";
-import { tasks } from "../../../core/tasks/tasks.ts";
-import type { Episode, Score, Task, TaskRow } from "../../../core/tasks/task.ts";
-import { folderWith } from "./user-files.ts";
+import { messageText } from "../../../../core/contract/chat.ts";
+import { taskCheckOutputSchema, type TaskCheck } from "../../../../core/contract/task.ts";
+import { checkTask, type CheckTaskOptions } from "../../../../core/tasks/check/check-task.ts";
+import { openTask, type OpenTaskOptions } from "../../../../core/tasks/open-task.ts";
+import { tasks } from "../../../../core/tasks/tasks.ts";
+import type { Episode, Score, Task, TaskRow } from "../../../../core/tasks/task.ts";
+import { folderWith } from "../user/user-files.ts";
 
-const examples = fileURLToPath(new URL("../../../examples/tasks", import.meta.url));
+const examples = fileURLToPath(new URL("../../../../examples/tasks", import.meta.url));
 
 async function check(path: string, options: OpenTaskOptions = {}, how: CheckTaskOptions = {}): Promise<TaskCheck> {
   const task = await openTask(path, options);

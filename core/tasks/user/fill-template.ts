@@ -1,8 +1,8 @@
 /** `{{column}}` in a task's templates: plain substitution, in one pass, so that what a row says is never a placeholder. */
 
-import type { ChatMessage } from "../contract/chat.ts";
-import { HoneError } from "../contract/errors.ts";
-import { nearest } from "../contract/nearest.ts";
+import type { ChatMessage } from "../../contract/chat.ts";
+import { HoneError } from "../../contract/errors.ts";
+import { nearest } from "../../contract/nearest.ts";
 
 const placeholder = /\{\{\s*([^{}]+?)\s*\}\}/g;
 

@@ -2,14 +2,14 @@
 
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { basename, dirname, extname, join } from "node:path";
-import { isSetAside, type DataEntry, type SetAsideRow } from "../contract/data.ts";
-import { HoneError } from "../contract/errors.ts";
-import type { Split } from "../contract/eval.ts";
-import { plural } from "../contract/units.ts";
-import { openData } from "../data/open-data.ts";
-import { openSource } from "../data/open-source.ts";
-import type { Mapping } from "../data/forms.ts";
-import { understand } from "../data/understand.ts";
+import { isSetAside, type DataEntry, type SetAsideRow } from "../../contract/data.ts";
+import { HoneError } from "../../contract/errors.ts";
+import type { Split } from "../../contract/eval.ts";
+import { plural } from "../../contract/units.ts";
+import { openData } from "../../data/open-data.ts";
+import { openSource } from "../../data/open-source.ts";
+import type { Mapping } from "../../data/forms.ts";
+import { understand } from "../../data/understand.ts";
 import { TextNumbers } from "./columns.ts";
 import { taskData, type SourceRow } from "./data-task.ts";
 

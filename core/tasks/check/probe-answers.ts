@@ -1,10 +1,10 @@
 /** Answers that no model has given, to see what a task does with them: right ones, worse ones, none, and mutated ones. */
 
-import { messageText, type ChatMessage, type ToolDefinition } from "../contract/chat.ts";
-import type { Random, Seed } from "../contract/random.ts";
-import type { ParsedCall } from "../text/parse-assistant.ts";
-import { formatToolCall } from "../text/tool-format.ts";
-import { toolsOf, type Action, type Score, type Task, type TaskRow } from "./task.ts";
+import { messageText, type ChatMessage, type ToolDefinition } from "../../contract/chat.ts";
+import type { Random, Seed } from "../../contract/random.ts";
+import type { ParsedCall } from "../../text/parse-assistant.ts";
+import { formatToolCall } from "../../text/tool-format.ts";
+import { toolsOf, type Action, type Score, type Task, type TaskRow } from "../task.ts";
 
 export const answerKinds = ["solution", "rejected", "empty", "mutated"] as const;
 export type AnswerKind = (typeof answerKinds)[number];

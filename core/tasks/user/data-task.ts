@@ -3,13 +3,13 @@
  * prefer, columns for the reward. One answer is one episode, and its reward comes from a reward file.
  */
 
-import { messageText, type ChatMessage, type ToolDefinition } from "../contract/chat.ts";
-import type { DataRow } from "../contract/data.ts";
-import { HoneError } from "../contract/errors.ts";
-import type { Split } from "../contract/eval.ts";
-import type { Seed } from "../contract/random.ts";
-import type { RewardPart } from "../contract/reward.ts";
-import type { Reward } from "../rewards/reward.ts";
+import { messageText, type ChatMessage, type ToolDefinition } from "../../contract/chat.ts";
+import type { DataRow } from "../../contract/data.ts";
+import { HoneError } from "../../contract/errors.ts";
+import type { Split } from "../../contract/eval.ts";
+import type { Seed } from "../../contract/random.ts";
+import type { RewardPart } from "../../contract/reward.ts";
+import type { Reward } from "../../rewards/reward.ts";
 import { Grading, type GradingOptions } from "./grading.ts";
 import { drawRow } from "./draw-row.ts";
 import { rewardSample, type PlayedTurn } from "./reward-sample.ts";
@@ -25,7 +25,7 @@ import {
   type Score,
   type StopReason,
   type Task,
-} from "./task.ts";
+} from "../task.ts";
 
 export type { DataTaskRow } from "./row-table.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { splits } from "../../../core/contract/eval.ts";
-import { instructionFollowing } from "../../../core/tasks/instructions/instructions.ts";
+import { splits } from "../../../../core/contract/eval.ts";
+import { instructionFollowing } from "../../../../core/tasks/instructions/instructions.ts";
 import {
   agree,
   holds,
@@ -9,10 +9,10 @@ import {
   kinds,
   type Instruction,
   type KindName,
-} from "../../../core/tasks/instructions/kinds.ts";
-import { languageOf, languages, topics, type Language } from "../../../core/tasks/instructions/phrases.ts";
-import type { InstructionRow } from "../../../core/tasks/instructions/rows.ts";
-import { expectSoundAnswers, expectSoundRows, scoreText } from "./made-tasks.ts";
+} from "../../../../core/tasks/instructions/kinds.ts";
+import { languageOf, languages, topics, type Language } from "../../../../core/tasks/instructions/phrases.ts";
+import type { InstructionRow } from "../../../../core/tasks/instructions/rows.ts";
+import { expectSoundAnswers, expectSoundRows, scoreText } from "../made-tasks.ts";
 
 const row: InstructionRow = {
   id: "one",

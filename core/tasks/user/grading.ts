@@ -1,13 +1,13 @@
 /** From the parts of a reward to a score: what went wrong, and which yes/no results it stands for. */
 
 import { z } from "zod";
-import type { FailureGroup } from "../contract/eval.ts";
-import type { RewardFile, RewardPart, RewardPartType, RewardResult } from "../contract/reward.ts";
-import { readJson } from "../files/json.ts";
-import { isCut } from "../text/parse-assistant.ts";
+import type { FailureGroup } from "../../contract/eval.ts";
+import type { RewardFile, RewardPart, RewardPartType, RewardResult } from "../../contract/reward.ts";
+import { readJson } from "../../files/json.ts";
+import { isCut } from "../../text/parse-assistant.ts";
 import { brief } from "./draw-row.ts";
 import type { PlayedTurn } from "./reward-sample.ts";
-import type { FailureKind, Score, StopReason } from "./task.ts";
+import type { FailureKind, Score, StopReason } from "../task.ts";
 
 export interface DeclaredFailure extends FailureKind {
   /** It happened when this part is worth less than `below` (default 1). Absent: a script names it. */

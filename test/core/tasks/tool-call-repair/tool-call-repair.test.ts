@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import { splits } from "../../../core/contract/eval.ts";
-import { Random } from "../../../core/contract/random.ts";
-import { faults, type RepairRow } from "../../../core/tasks/tool-call-repair/rows.ts";
-import { toolCallRepair } from "../../../core/tasks/tool-call-repair/tool-call-repair.ts";
-import { askUser, domains, findTool } from "../../../core/tasks/tool-call-repair/tools.ts";
-import { formatToolCall } from "../../../core/text/tool-format.ts";
-import { expectSoundAnswers, expectSoundRows, scoreText } from "./made-tasks.ts";
+import { splits } from "../../../../core/contract/eval.ts";
+import { Random } from "../../../../core/contract/random.ts";
+import { faults, type RepairRow } from "../../../../core/tasks/tool-call-repair/rows.ts";
+import { toolCallRepair } from "../../../../core/tasks/tool-call-repair/tool-call-repair.ts";
+import { askUser, domains, findTool } from "../../../../core/tasks/tool-call-repair/tools.ts";
+import { formatToolCall } from "../../../../core/text/tool-format.ts";
+import { expectSoundAnswers, expectSoundRows, scoreText } from "../made-tasks.ts";
 
 const row: RepairRow = {
   id: "one",

@@ -1,14 +1,14 @@
 import { cpSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
-import { usualSettings } from "../../../core/app/evaluate-model.ts";
-import type { RunConfigInput } from "../../../core/contract/config.ts";
-import { splits } from "../../../core/contract/eval.ts";
-import type { DataTask, DataTaskRow } from "../../../core/tasks/data-task.ts";
-import { openTask } from "../../../core/tasks/open-task.ts";
-import { EnvironmentError, type Task } from "../../../core/tasks/task.ts";
-import { resolveNewRun } from "../../../core/train/run.ts";
-import { newHome } from "../cli/hone.ts";
+import { usualSettings } from "../../../../core/app/evaluate-model.ts";
+import type { RunConfigInput } from "../../../../core/contract/config.ts";
+import { splits } from "../../../../core/contract/eval.ts";
+import type { DataTask, DataTaskRow } from "../../../../core/tasks/user/data-task.ts";
+import { openTask } from "../../../../core/tasks/open-task.ts";
+import { EnvironmentError, type Task } from "../../../../core/tasks/task.ts";
+import { resolveNewRun } from "../../../../core/train/run.ts";
+import { newHome } from "../../cli/hone.ts";
 import { answer, folderWith } from "./user-files.ts";
 
 const opened: Task[] = [];

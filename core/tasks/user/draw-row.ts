@@ -1,6 +1,6 @@
 /** Rows and conversations for people. */
 
-import { messageText, functionOf, type ChatMessage } from "../contract/chat.ts";
+import { messageText, functionOf, type ChatMessage } from "../../contract/chat.ts";
 import type { TaskData } from "./data-task.ts";
 
 /** What the model sees, and what is known of the answer. */

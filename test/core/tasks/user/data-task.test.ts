@@ -1,12 +1,12 @@
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
-import { messageText } from "../../../core/contract/chat.ts";
-import { splits } from "../../../core/contract/eval.ts";
-import { createDataset } from "../../../core/data/dataset.ts";
-import { openData } from "../../../core/data/open-data.ts";
-import { dataTask, type DataTask, type DataTaskRow } from "../../../core/tasks/data-task.ts";
-import { openTask, type OpenTaskOptions } from "../../../core/tasks/open-task.ts";
-import { rowsFor, type RowUse, type Task } from "../../../core/tasks/task.ts";
+import { messageText } from "../../../../core/contract/chat.ts";
+import { splits } from "../../../../core/contract/eval.ts";
+import { createDataset } from "../../../../core/data/dataset.ts";
+import { openData } from "../../../../core/data/open-data.ts";
+import { dataTask, type DataTask, type DataTaskRow } from "../../../../core/tasks/user/data-task.ts";
+import { openTask, type OpenTaskOptions } from "../../../../core/tasks/open-task.ts";
+import { rowsFor, type RowUse, type Task } from "../../../../core/tasks/task.ts";
 import { answer, folderWith } from "./user-files.ts";
 
 const opened: Task[] = [];

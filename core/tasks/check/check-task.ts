@@ -1,13 +1,13 @@
 /** Tells what is wrong with a task before anything is trained on it, in plain words and with the way out. */
 
-import type { ChatMessage, ToolDefinition } from "../contract/chat.ts";
-import { splits, type Split } from "../contract/eval.ts";
-import type { TaskCheck, TaskFinding } from "../contract/task.ts";
-import { plural } from "../contract/units.ts";
+import type { ChatMessage, ToolDefinition } from "../../contract/chat.ts";
+import { splits, type Split } from "../../contract/eval.ts";
+import type { TaskCheck, TaskFinding } from "../../contract/task.ts";
+import { plural } from "../../contract/units.ts";
 import { checkRewards, evenly, range, tryAnswers, type Find } from "./check-rewards.ts";
 import { answerKinds } from "./probe-answers.ts";
 import { findLeaks } from "./split-leaks.ts";
-import { rowsFor, toolsOf, type Task, type TaskRow } from "./task.ts";
+import { rowsFor, toolsOf, type Task, type TaskRow } from "../task.ts";
 
 export interface CheckTaskOptions {
   /** Length of a rendered prompt, with a model. Absent: characters are counted. */

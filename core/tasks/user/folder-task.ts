@@ -2,10 +2,10 @@
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { RewardFile, RewardPart } from "../contract/reward.ts";
-import { taskFileName, type TaskFile } from "../contract/task.ts";
-import { openReward } from "../rewards/open-reward.ts";
-import type { Reward } from "../rewards/reward.ts";
+import type { RewardFile, RewardPart } from "../../contract/reward.ts";
+import { taskFileName, type TaskFile } from "../../contract/task.ts";
+import { openReward } from "../../rewards/open-reward.ts";
+import type { Reward } from "../../rewards/reward.ts";
 import { dataRows, recordRows, type Origin } from "./data-rows.ts";
 import { dataTask, type DataTask, type SourceRow, type TaskData } from "./data-task.ts";
 import { fillMessages, fillText, type MessageTemplate } from "./fill-template.ts";

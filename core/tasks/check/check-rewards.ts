@@ -1,11 +1,11 @@
 /** What a task's reward does with answers that were never a model's: can every level be reached, and by whom? */
 
-import { HoneError } from "../contract/errors.ts";
-import { Random } from "../contract/random.ts";
-import type { Severity } from "../contract/task.ts";
-import { plural } from "../contract/units.ts";
+import { HoneError } from "../../contract/errors.ts";
+import { Random } from "../../contract/random.ts";
+import type { Severity } from "../../contract/task.ts";
+import { plural } from "../../contract/units.ts";
 import { playAnswer, probeAnswers, type AnswerKind, type PlayedAnswer } from "./probe-answers.ts";
-import type { Task, TaskRow } from "./task.ts";
+import type { Task, TaskRow } from "../task.ts";
 
 export type Find = (severity: Severity, code: string, message: string, fix: string) => void;
 
