@@ -160,7 +160,9 @@ export const rewardPartSchemas = {
     ...text,
     ...json,
     /** The schema, or the path of a file with it, relative to the reward file. */
-    schema: z.union([z.record(z.string(), z.unknown()), z.boolean(), z.string().min(1)]),
+    schema: z.union([z.record(z.string(), z.unknown()), z.boolean(), z.string().min(1)], {
+      error: "it must be a schema, or the path of a file with one",
+    }),
   }),
   fields: z.strictObject({
     type: z.literal("fields"),
@@ -266,7 +268,9 @@ export const rewardPartSchemas = {
     type: z.literal("command"),
     ...common,
     /** Program and arguments; a text is cut at its spaces, quotes hold together. No shell. Runs in the reward file's folder. */
-    command: z.union([z.string().min(1), z.array(z.string()).min(1)]),
+    command: z.union([z.string().min(1), z.array(z.string()).min(1)], {
+      error: "it must be a command as text, or a list of its words",
+    }),
     timeout_seconds: seconds(10),
     /** Programs side by side. */
     concurrency: z.number().int().min(1).max(64).default(1),

@@ -150,7 +150,13 @@ function readPart(entry: unknown, place: string): Entry {
   const result = schema.safeParse(entry);
   if (!result.success) {
     const [issue] = result.error.issues;
-    throw badFile(`${place} (${type})`, `${issue.path.join(".")}: ${issue.message}`);
+    const option = issue.path.join(".");
+    const missing = !Object.hasOwn(entry, issue.path[0]);
+    throw badFile(
+      `${place} (${type})`,
+      missing ? `${option} is missing` : `${option}: ${issue.message}`,
+      "examples/rewards/README.md lists the options of each type",
+    );
   }
   const part = result.data as { type: RewardPartType; name?: string; weight: number; column?: string; value?: unknown };
   if (part.column !== undefined && part.value !== undefined) {
