@@ -10,7 +10,7 @@ import { unseenFacts } from "../evaluate/unseen-facts.ts";
 import { checkTask } from "../tasks/check/check-task.ts";
 import { dataOptions, openTask, type DataChoices } from "../tasks/open-task.ts";
 import type { Task } from "../tasks/task.ts";
-import { evaluatePolicy, type EvaluateHooks } from "./evaluate-model.ts";
+import { evaluatePolicy, type EvaluateHooks } from "./evaluation/evaluate-model.ts";
 import type { OpenChoices, Session } from "./session.ts";
 
 export interface AdviseRequest extends DataChoices {

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline/promises";
 import type { Command } from "commander";
 import { answerChat, type ChatAnswer, type ChatTurn } from "../app/chat-turn.ts";
-import { keepAnswers } from "../app/keep-answer.ts";
+import { keepAnswers } from "../app/data/keep-answer.ts";
 import { Session, type OpenPolicy } from "../app/session.ts";
 import { errorKind } from "../contract/errors.ts";
 import type { ChatMessage } from "../contract/chat.ts";

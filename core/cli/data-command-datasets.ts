@@ -2,8 +2,8 @@
 
 import { readFileSync } from "node:fs";
 import type { Command } from "commander";
-import { keepChoices, keepRollouts, type KeepChoice } from "../app/keep-rollouts.ts";
-import { rolloutsOfRun } from "../app/stored-rollouts.ts";
+import { keepChoices, keepRollouts, type KeepChoice } from "../app/data/keep-rollouts.ts";
+import { rolloutsOfRun } from "../app/data/stored-rollouts.ts";
 import type { HistoryEntry, RowChange } from "../contract/data-json.ts";
 import { isSetAside } from "../contract/data.ts";
 import { textTable } from "../contract/text-table.ts";

@@ -4,7 +4,7 @@ import { existsSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { Command } from "commander";
 import { Session } from "../app/session.ts";
-import { rowTokens, tokenView } from "../app/token-view.ts";
+import { rowTokens, tokenView } from "../app/data/token-view.ts";
 import { messageText, functionOf, type ChatMessage } from "../contract/chat.ts";
 import type { DataReport, DataStats, TokenView } from "../contract/data-json.ts";
 import { dataShapes, isSetAside, type DataEntry } from "../contract/data.ts";

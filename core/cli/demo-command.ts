@@ -3,8 +3,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
-import { runDemo, type DemoRequest } from "../app/demo.ts";
-import { outcomeLabel, shareText } from "../app/evaluation-text.ts";
+import { runDemo, type DemoRequest } from "../app/demo/demo.ts";
+import { outcomeLabel, shareText } from "../app/evaluation/evaluation-text.ts";
 import { Session } from "../app/session.ts";
 import type { DemoOutput } from "../contract/cli-json.ts";
 import { errorKind } from "../contract/errors.ts";

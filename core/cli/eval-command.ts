@@ -3,8 +3,8 @@
 import { existsSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { Command } from "commander";
-import { evaluateModel, type EvaluateRequest } from "../app/evaluate-model.ts";
-import { evalOutput } from "../app/eval-output.ts";
+import { evaluateModel, type EvaluateRequest } from "../app/evaluation/evaluate-model.ts";
+import { evalOutput } from "../app/evaluation/eval-output.ts";
 import {
   controlTable,
   evaluationHeading,
@@ -14,7 +14,7 @@ import {
   likelihoodTable,
   measureTable,
   referenceText,
-} from "../app/evaluation-text.ts";
+} from "../app/evaluation/evaluation-text.ts";
 import { Session } from "../app/session.ts";
 import { splits, type EvalReport } from "../contract/eval.ts";
 import { textTable } from "../contract/text-table.ts";

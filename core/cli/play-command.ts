@@ -2,8 +2,8 @@
 
 import { createInterface } from "node:readline/promises";
 import type { Command } from "commander";
-import { usualSettings } from "../app/evaluate-model.ts";
-import { keepAnswers, type GoodAnswer } from "../app/keep-answer.ts";
+import { usualSettings } from "../app/evaluation/evaluate-model.ts";
+import { keepAnswers, type GoodAnswer } from "../app/data/keep-answer.ts";
 import { Session, type OpenPolicy } from "../app/session.ts";
 import type { PlayedGame } from "../contract/cli-json.ts";
 import { deriveSeed } from "../contract/random.ts";

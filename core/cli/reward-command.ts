@@ -2,9 +2,9 @@
 
 import { extname } from "node:path";
 import type { Command } from "commander";
-import { checkReward, newReward } from "../app/check-reward.ts";
-import { tryReward, type TrialRequest } from "../app/reward-lab.ts";
-import { checkText, trialText } from "../app/reward-text.ts";
+import { checkReward, newReward } from "../app/rewards/check-reward.ts";
+import { tryReward, type TrialRequest } from "../app/rewards/reward-lab.ts";
+import { checkText, trialText } from "../app/rewards/reward-text.ts";
 import { runs, wholeNumber } from "./command.ts";
 import { readJsonFile } from "./config-flags.ts";
 import { asTyped, print, printJson, say, usageError } from "./terminal.ts";

@@ -1,9 +1,9 @@
 /** `hone task`: what there is to train on, one's own tasks, and what is wrong with them. */
 
 import type { Command } from "commander";
-import { checkUserTask } from "../app/check-user-task.ts";
-import { newTask, taskTemplates, type TaskTemplate } from "../app/new-task.ts";
-import { listTasks, showTask, taskCheckText, taskListText, taskShowText } from "../app/task-views.ts";
+import { checkUserTask } from "../app/tasks/check-user-task.ts";
+import { newTask, taskTemplates, type TaskTemplate } from "../app/tasks/new-task.ts";
+import { listTasks, showTask, taskCheckText, taskListText, taskShowText } from "../app/tasks/task-views.ts";
 import { splits, type Split } from "../contract/eval.ts";
 import { shellWord } from "../contract/units.ts";
 import { dataOptions, openTask } from "../tasks/open-task.ts";

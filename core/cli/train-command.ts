@@ -1,7 +1,7 @@
 /** `hone train` and `hone resume`. */
 
 import type { Command } from "commander";
-import { planRun } from "../app/plan-run.ts";
+import { planRun } from "../app/plan/plan-run.ts";
 import { Session } from "../app/session.ts";
 import { resumeRun, trainModel } from "../app/train-model.ts";
 import type { RunPlan } from "../contract/cli-json.ts";

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { newTask, taskTemplates, type TaskTemplate } from "../../../core/app/new-task.ts";
-import { listTasks, showTask } from "../../../core/app/task-views.ts";
+import { newTask, taskTemplates, type TaskTemplate } from "../../../core/app/tasks/new-task.ts";
+import { listTasks, showTask } from "../../../core/app/tasks/task-views.ts";
 import {
   taskCheckOutputSchema,
   taskFileName,

@@ -8,7 +8,7 @@ import { finetuningTypes, rlMethods, type RunConfigInput } from "../../../core/c
 import { evaluationSchema } from "../../../core/contract/eval.ts";
 import { rolloutLineSchema } from "../../../core/contract/run.ts";
 import { Session } from "../../../core/app/session.ts";
-import { evaluateModel } from "../../../core/app/evaluate-model.ts";
+import { evaluateModel } from "../../../core/app/evaluation/evaluate-model.ts";
 import { resumeRun, trainModel } from "../../../core/app/train-model.ts";
 import { sha256File } from "../../../core/files/manifest.ts";
 import { readJsonLines } from "../../../core/files/jsonl.ts";

@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import { evaluateModel } from "../../../core/app/evaluate-model.ts";
+import { evaluateModel } from "../../../core/app/evaluation/evaluate-model.ts";
 import { Session } from "../../../core/app/session.ts";
 import { resumeRun, trainModel } from "../../../core/app/train-model.ts";
 import type { RunConfigInput } from "../../../core/contract/config.ts";

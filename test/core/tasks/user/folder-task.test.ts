@@ -1,7 +1,7 @@
 import { cpSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
-import { usualSettings } from "../../../../core/app/evaluate-model.ts";
+import { usualSettings } from "../../../../core/app/evaluation/evaluate-model.ts";
 import type { RunConfigInput } from "../../../../core/contract/config.ts";
 import { splits } from "../../../../core/contract/eval.ts";
 import type { DataTask, DataTaskRow } from "../../../../core/tasks/user/data-task.ts";
