@@ -8,20 +8,15 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { HoneError } from "../contract/errors.ts";
 import type { RewardSample } from "../contract/reward.ts";
 import { fileReason } from "../files/system-error.ts";
-import { JsonFault, readJson } from "../text/strict-json.ts";
+import { jsonIn } from "../text/strict-json.ts";
 import { badSample, expectedOf } from "./expected.ts";
 import type { OpenPartOf } from "./part.ts";
 import { withinTime } from "./within-time.ts";
 
 /** The JSON value of a text with nothing around it; undefined when there is none. Repeated keys are no JSON. */
 function strictJson(text: string): { value: unknown } | undefined {
-  try {
-    const { value, end } = readJson(text);
-    return text.slice(end).trim() === "" ? { value } : undefined;
-  } catch (error) {
-    if (error instanceof JsonFault) return undefined;
-    throw error;
-  }
+  const read = jsonIn(text);
+  return read?.around === false ? read : undefined;
 }
 
 interface JsonPlace {

@@ -37,6 +37,21 @@ export class JsonFault extends Error {
 
 const maxDepth = 64;
 
+/**
+ * The value in a text that a model wrote, from `start` on, and whether anything but white space stands around it.
+ * Undefined when there is none.
+ */
+export function jsonIn(text: string, start = 0): { value: unknown; around: boolean } | undefined {
+  if (start < 0) return undefined;
+  try {
+    const { value, end } = readJson(text, start);
+    return { value, around: (text.slice(0, start) + text.slice(end)).trim() !== "" };
+  } catch (error) {
+    if (error instanceof JsonFault) return undefined;
+    throw error;
+  }
+}
+
 /** Reads one value that begins at `start` (white space before it is allowed). Throws `JsonFault`. */
 export function readJson(text: string, start = 0): JsonReading {
   const path: (string | number)[] = [];

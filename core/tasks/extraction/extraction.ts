@@ -6,7 +6,7 @@ import { HoneError } from "../../contract/errors.ts";
 import { Random } from "../../contract/random.ts";
 import type { RewardPart } from "../../contract/reward.ts";
 import { isRecord } from "../../contract/is-record.ts";
-import { readJson, JsonFault } from "../../text/strict-json.ts";
+import { jsonIn } from "../../text/strict-json.ts";
 import { pythonJson } from "../../text/tool-format.ts";
 import { splitGroups } from "../split-groups.ts";
 import { oneTurnEpisode, textAction, weigh, type Action, type FailureKind, type Score, type Task } from "../task.ts";
@@ -140,16 +140,9 @@ function isRight({ answer }: ExtractionRow, given: Record<string, unknown>, name
 
 /** The object that is the whole text. Repeated fields are no JSON. */
 function readObject(text: string): Record<string, unknown> | Failure {
-  const start = text.indexOf("{");
-  if (start < 0) return "no_json";
-  try {
-    const { value, end } = readJson(text, start);
-    if (!isRecord(value)) return "no_json";
-    return text.slice(0, start).trim() === "" && text.slice(end).trim() === "" ? value : "text_around";
-  } catch (error) {
-    if (error instanceof JsonFault) return "no_json";
-    throw error;
-  }
+  const read = jsonIn(text, text.indexOf("{"));
+  if (!isRecord(read?.value)) return "no_json";
+  return read.around ? "text_around" : read.value;
 }
 
 function wrongForm({ answer }: ExtractionRow, given: Record<string, unknown>): Failure {

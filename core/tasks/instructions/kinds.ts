@@ -1,7 +1,7 @@
 /** Instructions that a program can verify: how they are said, when they are kept, and how models break them. */
 
 import { isRecord } from "../../contract/is-record.ts";
-import { JsonFault, readJson } from "../../text/strict-json.ts";
+import { jsonIn } from "../../text/strict-json.ts";
 import { languageOf, languages, type Language } from "./phrases.ts";
 
 /** What kinds can be told apart by, in reports. */
@@ -204,11 +204,6 @@ export function agree(names: readonly KindName[]): boolean {
 }
 
 function wholeObject(text: string): Record<string, unknown> | undefined {
-  try {
-    const { value, end } = readJson(text);
-    return isRecord(value) && text.slice(end).trim() === "" ? value : undefined;
-  } catch (error) {
-    if (error instanceof JsonFault) return undefined;
-    throw error;
-  }
+  const read = jsonIn(text);
+  return read?.around === false && isRecord(read.value) ? read.value : undefined;
 }

@@ -1,5 +1,5 @@
-import { describe, expect, it } from "vitest";
-import { JsonFault, readJson } from "../../../core/text/strict-json.ts";
+import { describe, expect, it, test } from "vitest";
+import { JsonFault, jsonIn, readJson } from "../../../core/text/strict-json.ts";
 
 function fault(text: string): JsonFault {
   try {
@@ -66,4 +66,15 @@ describe("readJson", () => {
   it("keeps the finished members of the outermost object", () => {
     expect(fault('{"name": "f", "arguments": {"a": 1, "b": x}}').members).toEqual({ name: "f" });
   });
+});
+
+test.each([
+  ['{"a": 1}', 0, { value: { a: 1 }, around: false }],
+  [" [1]\n", 0, { value: [1], around: false }],
+  ["1 2", 0, { value: 1, around: true }],
+  ["Here: {} !", 6, { value: {}, around: true }],
+  ['{"a": 1, "a": 2}', 0, undefined],
+  ["none", -1, undefined],
+])("a value in a text, and whether it stands alone: %j from %i", (text, start, expected) => {
+  expect(jsonIn(text, start)).toEqual(expected);
 });
