@@ -260,7 +260,7 @@ export const runConfigSchema = z.strictObject({
   early_stopping_patience: option(
     "evaluation",
     positiveInt().nullable(),
-    "end the run after so many evaluations without a better one",
+    "end the run after so many evaluations without a better one; any gain counts, also one that may be chance",
   ),
 
   save_steps: option("saving", naturalInt(), "steps between checkpoints, 0 saves only at the end"),

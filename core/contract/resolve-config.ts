@@ -100,14 +100,15 @@ function refuseContradictions(config: RunConfig, given: RunConfigInput, defaults
     throw badConfig("warmup_steps and warmup_ratio both set the warm-up", "give one of them");
   }
   if (config.max_completion_length >= config.max_length) {
-    if (given.max_length !== undefined && given.max_completion_length === undefined) {
-      config.max_completion_length = Math.ceil(config.max_length / 2);
-    } else if (given.max_length !== undefined) {
+    const isUsual = given.max_completion_length === undefined;
+    if (given.max_length === undefined) config.max_length = 2 * config.max_completion_length;
+    // Given answers are as long as they are; those that an evaluation draws get the room that their prompts leave.
+    else if (!isUsual || isRl(config.method)) {
       throw badConfig(
-        `max_completion_length ${config.max_completion_length} leaves no room for a prompt in max_length ${config.max_length}`,
-        "raise max_length",
+        `max_completion_length ${config.max_completion_length}${isUsual ? " (as usual)" : ""} leaves no room for a prompt in max_length ${config.max_length}`,
+        isUsual ? `give max_completion_length too, below ${config.max_length}` : "raise max_length",
       );
-    } else config.max_length = 2 * config.max_completion_length;
+    }
   }
   if (config.min_lr > config.learning_rate) throw badConfig("min_lr is above learning_rate", "lower min_lr");
   if (config.lr_scheduler_type === "constant" && config.min_lr > 0) {

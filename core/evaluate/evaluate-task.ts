@@ -8,7 +8,7 @@ import { oneTurnEpisode, toolsOf, type FailureKind, type Task, type TaskRow } fr
 import { runEpisodes, type EpisodeSettings, type Trajectory } from "./episodes.ts";
 import { playGames, tabulateGames } from "./games.ts";
 import { measure, symmetryAgreement } from "./measures.ts";
-import { answerFields, type Policy } from "./policy-types.ts";
+import { answerFields, type Policy, type PromptRoom } from "./policy-types.ts";
 
 export interface EvaluateOptions {
   /** Name for the report. */
@@ -47,8 +47,9 @@ export async function evaluateTask(task: Task, policy: Policy, options: Evaluate
   const maxTokens = options.maxTokens ?? task.limits.tokens;
   const all = options.rows ?? task.rows(split, { seed: splitSeed });
   if (all.length === 0) throw noRows(task, split);
-  const rows = all.filter((row) => hasRoom(task, policy, row, options.episodes ?? {}));
-  if (rows.length === 0) throw noRoom(task, all.length);
+  const rooms = all.map((row) => promptRoom(task, policy, row, options.episodes ?? {}));
+  const rows = all.filter((_, i) => rooms[i].tokens < rooms[i].limit);
+  if (rows.length === 0) throw noRoom(task, rooms);
   const settings = (t: number): EpisodeSettings => ({
     temperature: t,
     maxTokens,
@@ -137,11 +138,11 @@ export function pickRows<Row extends TaskRow>(
   return picked;
 }
 
-function hasRoom(task: Task, policy: Policy, row: TaskRow, limits: Pick<EpisodeSettings, "maxLength">): boolean {
-  if (policy.hasRoom === undefined) return true;
+function promptRoom(task: Task, policy: Policy, row: TaskRow, limits: Pick<EpisodeSettings, "maxLength">): PromptRoom {
+  if (policy.promptRoom === undefined) return { tokens: 0, limit: Infinity };
   const { toolChoice } = task;
   const choice = toolChoice === undefined ? {} : { toolChoice };
-  return policy.hasRoom({ messages: task.prompt(row), tools: toolsOf(task, row), ...choice }, limits);
+  return policy.promptRoom({ messages: task.prompt(row), tools: toolsOf(task, row), ...choice }, limits);
 }
 
 function noRows(task: Task, split: Split): HoneError {
@@ -154,10 +155,11 @@ function noRows(task: Task, split: Split): HoneError {
   );
 }
 
-function noRoom(task: Task, rows: number): HoneError {
+function noRoom(task: Task, rooms: readonly PromptRoom[]): HoneError {
+  const shortest = rooms.reduce((least, { tokens }) => Math.min(least, tokens), Infinity);
   return new HoneError(
     "prompt-too-long",
-    `none of the ${rows} prompts of task ${task.name} leaves the model room for an answer`,
+    `none of the ${rooms.length} prompts of task ${task.name} leaves the model room for an answer: the shortest has ${shortest} tokens, and prompt and answer together may have ${rooms[0].limit}`,
     { fix: "shorten them, raise max_length, or use a model with a longer context" },
   );
 }

@@ -40,9 +40,15 @@ export interface Answer extends Action {
   thinkingTokens?: number;
 }
 
+/** Tokens of a prompt, and how many prompt and answer together may have: an answer needs more than the prompt takes. */
+export interface PromptRoom {
+  tokens: number;
+  limit: number;
+}
+
 export interface Policy {
-  /** Whether the prompt leaves room for an answer. A policy without it takes any. */
-  hasRoom?(item: Omit<PolicyItem, "seed">, settings: Pick<PolicySettings, "maxLength">): boolean;
+  /** What a prompt takes of the room that there is. A policy without it takes any. */
+  promptRoom?(item: Omit<PolicyItem, "seed">, settings: Pick<PolicySettings, "maxLength">): PromptRoom;
   /** Answers in the order of the items. Throws `prompt-too-long` when a prompt leaves no room for an answer. */
   answer(items: PolicyItem[], settings: PolicySettings): Promise<Answer[]>;
   /**

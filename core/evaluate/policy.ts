@@ -4,7 +4,7 @@ import { CancelledError, HoneError } from "../contract/errors.ts";
 import type { EngineStopReason, Model, Sample, SampleRequest } from "../engine/types.ts";
 import type { ChatMessage, ToolDefinition } from "../contract/chat.ts";
 import type { ParsedAssistant } from "../text/parse-assistant.ts";
-import type { Answer, Policy, PolicyItem, PolicySettings } from "./policy-types.ts";
+import type { Answer, Policy, PolicyItem, PolicySettings, PromptRoom } from "./policy-types.ts";
 
 /** How an answer is read. */
 export interface ReadOptions {
@@ -50,8 +50,8 @@ export class EnginePolicy implements Policy {
     return this.#sample([item], n, settings)[0];
   }
 
-  hasRoom(item: Omit<PolicyItem, "seed">, settings: Pick<PolicySettings, "maxLength">): boolean {
-    return this.#promptOf(item).length < this.#longest(settings);
+  promptRoom(item: Omit<PolicyItem, "seed">, settings: Pick<PolicySettings, "maxLength">): PromptRoom {
+    return { tokens: this.#promptOf(item).length, limit: this.#longest(settings) };
   }
 
   #promptOf({ promptTokens, messages, tools, toolChoice }: Omit<PolicyItem, "seed">): Int32Array {

@@ -25,7 +25,8 @@ export interface EvaluateStepOptions {
 /** What checkpoints are compared by: the reward where the task has one. */
 export function bestMetric({ config, task }: Pick<PreparedRun, "config" | "task">): BestMetric {
   if (task.rewardParts.length > 0) return { metric: "eval_reward", better: "higher" };
-  if (config.method === "dpo") return { metric: "eval_rewards/accuracies", better: "higher" };
+  // Not `eval_rewards/accuracies`: before the first step no pair has moved, so that one begins at 0.
+  if (config.method === "dpo") return { metric: "eval_preference_accuracy", better: "higher" };
   return { metric: "eval_loss", better: "lower" };
 }
 

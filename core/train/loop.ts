@@ -219,7 +219,9 @@ async function finishStep(
 
 /**
  * A validation part is small: of checkpoints within a standard error of the best score the latest is the best (Breiman's
- * one-standard-error rule), not the one that was lucky.
+ * one-standard-error rule), not the one that was lucky. Early stopping counts any gain over the highest score so far: the
+ * rows and draws of evaluations are the same, so a small gain that lasts is one, and many small ones would never exceed a
+ * standard error each.
  */
 function compareWithBest(
   { best: { metric, better } }: LoopRun,

@@ -1,9 +1,8 @@
 /** Checks a task, with a model's own tokens where one is given. */
 
 import type { TaskCheck } from "../../contract/task.ts";
-import { checkTask } from "../../tasks/check/check-task.ts";
+import { checkTask, type CheckTaskOptions } from "../../tasks/check/check-task.ts";
 import type { Task } from "../../tasks/task.ts";
-import { findModel } from "../../train/model-ref.ts";
 import { Session, type OpenChoices } from "../session.ts";
 
 export async function checkUserTask(
@@ -13,6 +12,12 @@ export async function checkUserTask(
 ): Promise<TaskCheck> {
   if (model === undefined) return checkTask(task, { signal });
   const session = await Session.open();
-  const chat = await session.openChat(await findModel(model.reference), model.choices);
-  return checkTask(task, { signal, promptTokens: (messages, tools) => chat.renderPrompt(messages, tools).length });
+  const opened = await session.openPolicy(model.reference, model.choices);
+  try {
+    const promptTokens: CheckTaskOptions["promptTokens"] = (messages, tools) =>
+      opened.chat.renderPrompt(messages, tools, task.toolChoice).length;
+    return await checkTask(task, { signal, promptTokens, contextLength: opened.model.info().contextLength });
+  } finally {
+    await opened.close();
+  }
 }

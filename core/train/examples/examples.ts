@@ -40,6 +40,7 @@ export async function sftExamples(
 ): Promise<Examples<TokenRow>> {
   const { config, maxLength } = options;
   const found: Examples<TokenRow> = { items: [], skipped: { too_long: 0, no_trained_token: 0 } };
+  let shortest = Infinity;
   await each(rows, options.signal, (row) => {
     const tokens = trainedRow(chat, task, row, config.loss_mask);
     if (isTrained(tokens)) requireEnd(task, row, tokens, chat, config.loss_mask);
@@ -47,8 +48,9 @@ export async function sftExamples(
     if (item === undefined) found.skipped["too_long"] += 1;
     else if (!isTrained(item)) found.skipped["no_trained_token"] += 1;
     else found.items.push(item);
+    shortest = Math.min(shortest, lengthOf(tokens));
   });
-  return requireSome(task, found, maxLength);
+  return requireSome(task, found, { maxLength, shortest });
 }
 
 /** The pairs that DPO learns from. Skipped are those that are too long, and those without two different answers. */
@@ -60,6 +62,7 @@ export async function dpoExamples(
 ): Promise<Examples<TokenPair>> {
   const { config, maxLength } = options;
   const found: Examples<TokenPair> = { items: [], skipped: { too_long: 0, equal_answers: 0 } };
+  let shortest = Infinity;
   await each(rows, options.signal, (row) => {
     const pair = preferenceTokens(chat, task, row);
     const chosen = fit(pair.chosen, maxLength, config.overlong_rows);
@@ -68,8 +71,9 @@ export async function dpoExamples(
     else if (!isTrained(chosen) || !isTrained(rejected) || hasSameIds(chosen.ids, rejected.ids))
       found.skipped["equal_answers"] += 1;
     else found.items.push({ chosen, rejected });
+    shortest = Math.min(shortest, Math.max(lengthOf(pair.chosen), lengthOf(pair.rejected)));
   });
-  return requireSome(task, found, maxLength);
+  return requireSome(task, found, { maxLength, shortest });
 }
 
 async function each(rows: readonly TaskRow[], signal: AbortSignal, work: (row: TaskRow) => void): Promise<void> {
@@ -110,12 +114,23 @@ function requireEnd(
   });
 }
 
-function requireSome<Item>(task: Task, found: Examples<Item>, maxLength: number): Examples<Item> {
+function lengthOf({ promptIds, ids }: TokenRow): number {
+  return promptIds.length + ids.length;
+}
+
+function requireSome<Item>(
+  task: Task,
+  found: Examples<Item>,
+  { maxLength, shortest }: { maxLength: number; shortest: number },
+): Examples<Item> {
   if (found.items.length > 0) return found;
   const why = Object.entries(found.skipped).filter(([, count]) => count > 0);
   const reasons = why.map(([reason, count]) => `${count} ${skipReasons[reason]}`).join(", ");
   throw new HoneError("no-rows", `no training row of ${task.name} is left: ${reasons || "it has none"}`, {
-    fix: (found.skipped["too_long"] ?? 0) > 0 ? `raise max_length (now ${maxLength})` : "look at the data",
+    fix:
+      (found.skipped["too_long"] ?? 0) > 0
+        ? `the shortest row has ${shortest} tokens: raise max_length (now ${maxLength}), or use a model with a longer context`
+        : "look at the data",
   });
 }
 

@@ -103,12 +103,16 @@ export function choosePrompts(
 ): { prompts: TrainPrompt[]; tooLong: number } {
   const prompts: TrainPrompt[] = [];
   let tooLong = 0;
+  let shortest = Infinity;
   while (prompts.length < count) {
     const prompt = cache.get(rows[order.next()]);
-    if (prompt.promptIds.length < maxLength) prompts.push(prompt);
+    const { length } = prompt.promptIds;
+    if (length < maxLength) prompts.push(prompt);
     else tooLong += 1;
+    shortest = Math.min(shortest, length);
     if (tooLong > 2 * rows.length) {
-      throw new HoneError("prompts-too-long", `every training prompt has ${maxLength} tokens or more`, {
+      const message = `the shortest training prompt has ${shortest} tokens, and prompt and answer together may have ${maxLength}`;
+      throw new HoneError("prompts-too-long", message, {
         fix: "raise max_length, or use a model with a longer context",
       });
     }

@@ -143,7 +143,7 @@ describe("defaults", () => {
     ],
     [
       { method: "sft", max_length: 256 },
-      { max_length: 256, max_completion_length: 128 },
+      { max_length: 256, max_completion_length: 512 },
     ],
   ])("%j gives %j", (input, expected) => expect(resolve(input)).toMatchObject(expected));
 
@@ -279,6 +279,11 @@ describe("refused, by name and with a way out", () => {
     [{ warmup_steps: 5, warmup_ratio: 0.1 }, /warmup_steps and warmup_ratio/, /.*/],
     [{ method: "gspo", importance_sampling_level: "token" }, /contradict/, /.*/],
     [{ finetuning_type: "full", lora_r: 8 }, /lora_r has no effect/, /.*/],
+    [
+      { max_length: 256 },
+      /max_completion_length 512 \(as usual\) .* max_length 256/,
+      /max_completion_length too, below 256/,
+    ],
     [{ max_completion_length: 100, max_length: 100 }, /no room for a prompt/, /.*/],
     [{ num_mini_batches: 9, prompts_per_step: 8 }, /mini-batches/, /.*/],
     [{ per_device_train_batch_size: 3 }, /groups of 8/, /.*/],

@@ -284,7 +284,10 @@ test("a task without a reward is answered all the same, and has no reward", asyn
 test("rows whose prompt leaves no room are counted and left out; when none is left that is an error", async () => {
   const short = (most: number): Policy => ({
     ...textPolicy((prompt) => prompt),
-    hasRoom: ({ messages }, { maxLength = 99 }) => Number(messages[0].content) <= Math.min(most, maxLength),
+    promptRoom: ({ messages }, { maxLength = 99 }) => ({
+      tokens: Number(messages[0].content),
+      limit: Math.min(most, maxLength) + 1,
+    }),
   });
   const settings = { ...options, greedy: false };
   const { report, items } = await evaluateTask(numberTask, short(3), settings);
@@ -292,7 +295,10 @@ test("rows whose prompt leaves no room are counted and left out; when none is le
   expect(items.map(({ row_id }) => row_id)).toEqual(["row-1", "row-2", "row-3"]);
   const limited = await evaluateTask(numberTask, short(9), { ...settings, episodes: { maxLength: 2 } });
   expect(limited.report.skipped).toBe(2);
-  await expect(evaluateTask(numberTask, short(0), settings)).rejects.toMatchObject({ code: "prompt-too-long" });
+  await expect(evaluateTask(numberTask, short(0), settings)).rejects.toMatchObject({
+    code: "prompt-too-long",
+    message: expect.stringMatching(/the shortest has \d+ tokens, and prompt and answer together may have 1$/),
+  });
   const empty = evaluateTask({ ...numberTask, rows: () => [] }, short(9), settings);
   await expect(empty).rejects.toThrow(/held-out part of task numbers has no rows/);
 });

@@ -79,7 +79,7 @@ describe("rows to imitate", () => {
     await expect(sft([{ id: "c", answer: say("123456789") }])).rejects.toMatchObject({
       code: "no-rows",
       message: expect.stringMatching(/1 longer than max_length/),
-      fix: expect.stringMatching(/raise max_length \(now 8\)/),
+      fix: expect.stringMatching(/the shortest row has 1\d tokens: raise max_length \(now 8\)/),
     });
   });
 
