@@ -5,7 +5,7 @@ import type { Command } from "commander";
 import { keepChoices, keepRollouts, type KeepChoice } from "../app/data/keep-rollouts.ts";
 import { rolloutsOfRun } from "../app/data/stored-rollouts.ts";
 import type { HistoryEntry, RowChange } from "../contract/data-json.ts";
-import { isSetAside } from "../contract/data.ts";
+import { isSetAside, type SetAsideRow } from "../contract/data.ts";
 import { textTable } from "../contract/text-table.ts";
 import { formatCount, plural } from "../contract/units.ts";
 import { isRecord } from "../contract/is-record.ts";
@@ -19,7 +19,7 @@ import {
   type Dataset,
 } from "../data/dataset.ts";
 import { parseMapping, type Mapping } from "../data/forms.ts";
-import { openData } from "../data/open-data.ts";
+import { noRows, openData } from "../data/open-data.ts";
 import { parseJson } from "../data/parse-json.ts";
 import { oneOf, realNumber, repeated, runs, wholeNumber, type Cli } from "./command.ts";
 import { paint, print, printJson, say, usageError } from "./terminal.ts";
@@ -66,12 +66,19 @@ function addImport(data: Command): void {
       source: file,
       sourceSha256: await opened.sha256(),
       fill: async ({ row, setAside }) => {
+        let rows = 0;
+        let first: SetAsideRow | undefined;
         for await (const { raw, entry } of opened.pairs()) {
           cli.signal.throwIfAborted();
-          if (!isSetAside(entry) && !("reason" in raw)) row(opened.settled(raw, entry));
-          else if (isSetAside(entry))
+          if (!isSetAside(entry) && !("reason" in raw)) {
+            row(opened.settled(raw, entry));
+            rows++;
+          } else if (isSetAside(entry)) {
             setAside({ ...entry.place, reason: entry.reason, ...("record" in raw && { record: raw.record }) });
+            first ??= entry;
+          }
         }
+        if (rows === 0) throw noRows(file, first);
       },
     });
     const summary = dataset.summary();

@@ -8,7 +8,7 @@ import { isRecord } from "../contract/is-record.ts";
 import { rethrowDiskFull } from "../files/disk.ts";
 import { writeFileAtomic } from "../files/atomic.ts";
 import { LineWriter } from "./dataset.ts";
-import type { Data } from "./open-data.ts";
+import { noRows, type Data } from "./open-data.ts";
 import { toShape, type ExportShape } from "./shapes.ts";
 
 export const exportFormats = ["jsonl", "json", "csv", "parquet"] as const;
@@ -19,7 +19,8 @@ type SchemaElement = NonNullable<Parameters<typeof parquetWriteBuffer>[0]["schem
 
 /**
  * Writes all good rows, in a shape if one is given; the file appears whole. JSON and JSON Lines take no memory to speak
- * of, CSV two passes, Parquet holds everything. Returns the rows that could not be written, with the reasons.
+ * of, CSV two passes, Parquet holds everything. Returns the rows that could not be written, with the reasons. Throws
+ * `no-rows` when that is all of them, and leaves what is at `path`.
  */
 export async function exportData(
   data: Data,
@@ -43,7 +44,9 @@ export async function exportData(
       }
     }
   };
-  const count = format === "parquet" ? await writeParquet(rows(), path) : await writeText(rows, path, format);
+  const none = () => noRows(data.name, setAside[0]);
+  const count =
+    format === "parquet" ? await writeParquet(rows(), path, none) : await writeText(rows, path, format, none);
   return { rows: count, setAside };
 }
 
@@ -51,6 +54,7 @@ async function writeText(
   rows: () => AsyncIterable<Row>,
   path: string,
   format: Exclude<ExportFormat, "parquet">,
+  none: () => HoneError,
 ): Promise<number> {
   const temporary = `${path}.partial-${process.pid}`;
   try {
@@ -64,7 +68,8 @@ async function writeText(
       else if (format === "csv") writer.writeText(columns.map((column) => cell(row[column])).join(","));
       else writer.writeText(`${count === 1 ? "[" : ","}${JSON.stringify(row)}`);
     }
-    if (format === "json") writer.writeText(count === 0 ? "[]" : "]");
+    if (count === 0) throw none();
+    if (format === "json") writer.writeText("]");
     writer.end();
     renameSync(temporary, path);
     return count;
@@ -87,7 +92,7 @@ function cell(value: unknown): string {
   return /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-async function writeParquet(rows: AsyncIterable<Row>, path: string): Promise<number> {
+async function writeParquet(rows: AsyncIterable<Row>, path: string, none: () => HoneError): Promise<number> {
   const columns = new Map<string, unknown[]>();
   let count = 0;
   for await (const row of rows) {
@@ -99,7 +104,7 @@ async function writeParquet(rows: AsyncIterable<Row>, path: string): Promise<num
     }
     count++;
   }
-  if (count === 0) throw new HoneError("no-rows", "there is no row to write to Parquet");
+  if (count === 0) throw none();
   for (const column of columns.values()) while (column.length < count) column.push(null);
   const stored = [...columns].map(([name, values]) => storedColumn(name, values));
   const schema: SchemaElement[] = [

@@ -2,7 +2,15 @@
 
 import { existsSync } from "node:fs";
 import type { DataReport } from "../contract/data-json.ts";
-import { isSetAside, type DataEntry, type DataFormat, type DataRow, type DataShape } from "../contract/data.ts";
+import {
+  isSetAside,
+  type DataEntry,
+  type DataFormat,
+  type DataRow,
+  type DataShape,
+  type SetAsideRow,
+} from "../contract/data.ts";
+import { HoneError } from "../contract/errors.ts";
 import { findDataset, openDataset } from "./dataset.ts";
 import {
   fieldNames,
@@ -35,6 +43,14 @@ export async function openData(reference: string, { map = {} }: OpenDataOptions 
   const dataset = existsSync(reference) ? undefined : findDataset(reference);
   const source = dataset === undefined ? await openSource(reference) : (await openDataset(dataset)).source();
   return Data.over(source, map);
+}
+
+/** `first`: the first of the rows that could not be used. */
+export function noRows(name: string, first?: SetAsideRow): HoneError {
+  const why = first === undefined ? "" : `; the first, on line ${first.place.line}: ${first.reason}`;
+  return new HoneError("no-rows", `${name} has no row that could be used${why}`, {
+    fix: `\`hone data check ${name}\` tells what is wrong with each row`,
+  });
 }
 
 export class Data {

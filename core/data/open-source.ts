@@ -131,7 +131,7 @@ function csvSource(bytes: Bytes, from: number, extension: string): RecordSource 
   const index = indexCsv(bytes, from, delimiter);
   if (index.size === 0) return new IndexedSource(bytes, "csv", index, readJsonRow);
   const { start, end } = index.at(0);
-  const header = readHeader(bytes.read(start, end).toString("utf8"), delimiter);
+  const header = readHeader(bytes.read(start, end).toString("utf8"), delimiter, bytes.name);
   const named = extension === ".csv" ? "," : extension === "" ? delimiter : "\t";
   const warnings: string[] = [];
   if (delimiter !== named && header.length > 1) {

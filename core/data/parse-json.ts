@@ -207,6 +207,9 @@ function syntaxFault(text: string): string {
   const rest = text.slice(at);
   const nonNumber = /^[-+]?(NaN|Infinity|Inf|nan|inf)\b/.exec(rest)?.[0];
   if (nonNumber !== undefined) return `${where}${nonNumber} is not JSON: write null, or leave the field out`;
+  if (/^\r+[^\r\n]/.test(rest)) {
+    return "its lines end in a carriage return alone, as on old Macs: save the file with line feeds";
+  }
   const constant = /^(None|True|False|undefined)\b/.exec(rest)?.[0];
   if (constant !== undefined) return `${where}${constant} is not JSON: write null, true or false`;
   if (/^\s*[}\]]/.test(rest) && /,\s*$/.test(text.slice(0, at))) {

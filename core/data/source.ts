@@ -123,15 +123,15 @@ export function readJsonRow(text: string): ReturnType<Read> {
   };
 }
 
-/** Names of columns as a header has them. */
-export function readHeader(text: string, delimiter: Delimiter): string[] {
+/** Names of columns as a header has them. `file` names it in errors. */
+export function readHeader(text: string, delimiter: Delimiter, file: string): string[] {
   const split = splitCells(text, delimiter);
-  if ("fault" in split) throw new HoneError("bad-header", `the header, ${split.fault}`);
+  if ("fault" in split) throw new HoneError("bad-header", `the header of ${file}, ${split.fault}`);
   const names = split.cells.map((name) => name.trim());
   names.forEach((name, i) => {
     if (names.indexOf(name) === i) return;
     const what = name === "" ? "has several columns without a name" : `names the column ${JSON.stringify(name)} twice`;
-    throw new HoneError("bad-header", `the header ${what}`, { fix: "give every column a name of its own" });
+    throw new HoneError("bad-header", `the header of ${file} ${what}`, { fix: "give every column a name of its own" });
   });
   return names;
 }

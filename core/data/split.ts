@@ -7,7 +7,7 @@ import { HoneError } from "../contract/errors.ts";
 import type { Seed } from "../contract/random.ts";
 import { publishFolder } from "../files/atomic.ts";
 import { LineWriter } from "./dataset.ts";
-import type { Data } from "./open-data.ts";
+import { noRows, type Data } from "./open-data.ts";
 import { promptKey } from "./row-keys.ts";
 
 export interface SplitOptions {
@@ -93,7 +93,7 @@ async function rowKeys(data: Data, group?: string): Promise<{ keys: Map<number, 
     }
     keys.set(entry.place.row, key);
   }
-  if (keys.size === 0) throw new HoneError("no-rows", `${data.name} has no row that could be used`);
+  if (keys.size === 0) throw noRows(data.name);
   for (const [row, key] of keys) keys.set(row, sets.nameOf(key));
   return { keys, setAside };
 }

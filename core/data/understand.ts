@@ -116,8 +116,8 @@ function readBody(
         requireText(field("output"), name("output")),
       ];
       const input = field("input") === undefined ? "" : requireText(field("input"), name("input"));
-      const asked = input.trim() === "" ? instruction : `${instruction}\n\n${input}`;
-      if (asked.trim() === "") throw badRow(`${name("instruction")} is empty; give it text`);
+      const asked = [instruction, input].filter((text) => text.trim() !== "").join("\n\n");
+      if (asked === "") throw badRow(`${name("instruction")} is empty; give it text`);
       const earlier = field("history") === undefined ? [] : readHistory(field("history"), name("history"));
       const prompt = withSystem([...earlier, { role: "user", content: asked }], field("system"));
       return {

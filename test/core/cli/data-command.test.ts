@@ -107,6 +107,12 @@ test.each([
   [["edit", "FILE", "--delete", "1"], 1, "there is no dataset"],
   [["keep", "norun", "--min-reward", "0", "--name", "x"], 1, 'there is no run "norun"'],
   [["import", "FILE", "--name", "a/b"], 1, '"a/b" cannot be the name of a dataset'],
+  [
+    ["import", path("qa.csv"), "--name", "none"],
+    1,
+    "qa.csv has no row that could be used; the first, on line 2: none of",
+  ],
+  [["export", "none", "--to", "csv", "--out", "OUT"], 1, "there is no file none"],
 ])("hone data %j fails with %i and says: %s", async (args, expected, message) => {
   const values: Record<string, string> = { FILE: path("rows.jsonl"), MODEL: model, OUT: path("out-failed") };
   const { code, stderr, stdout } = await data(...args.map((word) => values[word] ?? word));

@@ -129,6 +129,19 @@ describe("JSON Lines", () => {
     expect(fine).toMatchObject({ text: "naïve" });
   });
 
+  test("lines that end in a carriage return alone are told", async () => {
+    expect(await check(file("mac.jsonl", '{"text":"a"}\r{"text":"b"}\r'))).toMatchObject({
+      ok: 0,
+      set_aside: [
+        {
+          line: 1,
+          row: 1,
+          reason: "its lines end in a carriage return alone, as on old Macs: save the file with line feeds",
+        },
+      ],
+    });
+  });
+
   test("the list of set-aside rows is cut off, their count is not", async () => {
     const report = await check(file("many.jsonl", lines([{ text: "x" }, ...Array.from({ length: 1500 }, () => "{")])));
     expect([report.set_aside.length, report.set_aside_count, report.rows]).toEqual([1000, 1500, 1501]);
@@ -242,9 +255,10 @@ describe("CSV and TSV", () => {
   });
 
   test("a header that names a column twice is an error", async () => {
-    await expect(openData(file("a.csv", "prompt,prompt\na,b\n"))).rejects.toMatchObject({
+    const path = file("a.csv", "prompt,prompt\na,b\n");
+    await expect(openData(path)).rejects.toMatchObject({
       code: "bad-header",
-      message: 'the header names the column "prompt" twice',
+      message: `the header of ${path} names the column "prompt" twice`,
     });
   });
 });

@@ -1,6 +1,6 @@
 /** Statistics, near-duplicates, splitting and export. */
 
-import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -276,11 +276,15 @@ describe("export", () => {
     ]);
   });
 
-  test("a file that cannot be written leaves the old one as it was", async () => {
-    const out = join(folder, "kept.parquet");
+  test.each(exportFormats)("to %s: without a row that can be written the old file is as it was", async (format) => {
+    const out = join(folder, `kept.${format}`);
     writeFileSync(out, "old");
-    const data = await openData(file("empty.jsonl", lines(["{", "{"])));
-    await expect(exportData(data, out, "parquet")).rejects.toMatchObject({ code: "no-rows" });
+    const data = await openData(file("text.jsonl", lines([{ text: "a" }, { text: "b" }])));
+    await expect(exportData(data, out, format, "messages")).rejects.toMatchObject({
+      code: "no-rows",
+      message: `${data.name} has no row that could be used; the first, on line 1: a text row cannot be written as messages; choose another --shape, or none`,
+    });
     expect(readFileSync(out, "utf8")).toBe("old");
+    expect(readdirSync(folder).filter((name) => name.includes(".partial"))).toEqual([]);
   });
 });

@@ -22,6 +22,7 @@ describe("shapes", () => {
       { prompt: [user("i\n\nx")], completion: [assistant("o")] },
     ],
     ["completion", { instruction: "i", input: "", output: "o" }, { prompt: [user("i")], completion: [assistant("o")] }],
+    ["completion", { instruction: "", input: "x", output: "o" }, { prompt: [user("x")], completion: [assistant("o")] }],
     [
       "completion",
       { instruction: "i", output: "o", history: [["a", "b"]], system: "s" },
