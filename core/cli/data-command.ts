@@ -1,7 +1,6 @@
 /** `hone data check | show | tokens | stats | split | export | …`: what is in a file of rows, and what training would see. */
 
-import { existsSync, statSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { resolve } from "node:path";
 import type { Command } from "commander";
 import { Session } from "../app/session.ts";
 import { rowTokens, tokenView } from "../app/data/token-view.ts";
@@ -10,20 +9,20 @@ import type { DataReport, DataStats, TokenView } from "../contract/data-json.ts"
 import { dataShapes, isSetAside, type DataEntry } from "../contract/data.ts";
 import { textTable } from "../contract/text-table.ts";
 import { formatCount, plural, shellWord } from "../contract/units.ts";
+import { lossMasks } from "../contract/config.ts";
 import { exportData, exportFormats, type ExportFormat } from "../data/export.ts";
 import { openData, type Data } from "../data/open-data.ts";
 import { exportShapes, type ExportShape } from "../data/shapes.ts";
 import { partFiles, splitData } from "../data/split.ts";
 import { dataStats } from "../data/statistics.ts";
 import type { RowLoss } from "../evaluate/trained-row.ts";
-import { requireWritable } from "../files/system-error.ts";
+import { requireFilePlace, requireWritable } from "../files/system-error.ts";
 import { findModel } from "../train/model-ref.ts";
 import { addChatFlags, modelChoices, oneOf, realNumber, runs, wholeNumber } from "./command.ts";
 import { addDatasetCommands, mapFlag, readMap } from "./data-command-datasets.ts";
 import { addRateCommand } from "./data-command-rate.ts";
 import { exitCodes, paint, print, printJson, say, usageError } from "./terminal.ts";
 
-const lossMasks = ["completion", "assistant_all", "assistant_last", "all_tokens"] as const;
 const shownSetAside = 20;
 
 export function addDataCommand(program: Command): void {
@@ -295,7 +294,7 @@ function addExport(data: Command): void {
     .option("--shape <shape>", `${exportShapes.join(", ")} (default: each row's own)`, oneOf(...exportShapes));
   runs(command, async (cli, flags, [file]) => {
     const out = resolve(flags["out"] as string);
-    requireFilePlace(out);
+    requireFilePlace(out, "choose another --out");
     const format = flags["to"] as ExportFormat;
     const { rows, setAside } = await exportData(await open(file, flags), out, format, flags["shape"] as ExportShape);
     const listed = setAside.slice(0, 1000).map(({ place: { line, row }, reason }) => ({ line, row, reason }));
@@ -307,11 +306,4 @@ function addExport(data: Command): void {
     if (setAside.length > shownSetAside) say(`and ${plural(setAside.length - shownSetAside, "other row")}`);
     print(`${plural(rows, "row")} in ${out}`);
   });
-}
-
-function requireFilePlace(path: string): void {
-  const fix = "choose another --out";
-  if (existsSync(path) && statSync(path).isDirectory()) throw usageError(`${path} is a folder, not a file`, fix);
-  if (!existsSync(dirname(path))) throw usageError(`there is no folder ${dirname(path)}`, fix);
-  requireWritable(path, fix);
 }

@@ -1,7 +1,5 @@
 /** `hone eval`: measures a model on a task. */
 
-import { existsSync, statSync } from "node:fs";
-import { dirname, resolve } from "node:path";
 import type { Command } from "commander";
 import { evaluateModel, type EvaluateRequest } from "../app/evaluation/evaluate-model.ts";
 import { evalOutput } from "../app/evaluation/eval-output.ts";
@@ -19,7 +17,7 @@ import { Session } from "../app/session.ts";
 import { splits, type EvalReport } from "../contract/eval.ts";
 import { textTable } from "../contract/text-table.ts";
 import { writeFileAtomic } from "../files/atomic.ts";
-import { requireWritable } from "../files/system-error.ts";
+import { requireFilePlace } from "../files/system-error.ts";
 import {
   addChatFlags,
   addDataFlags,
@@ -33,7 +31,7 @@ import {
   wholeNumber,
 } from "./command.ts";
 import { EvaluationProgress } from "./evaluation-progress.ts";
-import { print, printJson, say, usageError } from "./terminal.ts";
+import { print, printJson, say } from "./terminal.ts";
 
 export function addEvalCommand(program: Command): void {
   const command = program
@@ -62,7 +60,7 @@ export function addEvalCommand(program: Command): void {
     .option("--out <file>", "also write every answer and game to a file");
   runs(command, async (cli, flags) => {
     const out = flags["out"] as string | undefined;
-    if (out !== undefined) requireFilePlace(out);
+    if (out !== undefined) requireFilePlace(out, "choose another --out");
     const session = await Session.open();
     const progress = new EvaluationProgress();
     const evaluation = await evaluateModel(session, requestOf(flags), modelChoices(flags), {
@@ -78,15 +76,6 @@ export function addEvalCommand(program: Command): void {
     if (cli.json) printJson(evalOutput(report));
     else print(evaluationText(report));
   });
-}
-
-/** Told before the long work, not after it. */
-function requireFilePlace(path: string): void {
-  const fix = "choose another --out";
-  if (existsSync(path) && statSync(path).isDirectory()) throw usageError(`${path} is a folder, not a file`, fix);
-  const folder = dirname(resolve(path));
-  if (!existsSync(folder)) throw usageError(`there is no folder ${folder}`, fix);
-  requireWritable(path, fix);
 }
 
 function requestOf(flags: Record<string, unknown>): EvaluateRequest {

@@ -14,6 +14,7 @@ export const failureGroups = {
   choice: "poor choice: valid, but not the best",
 } as const;
 export type FailureGroup = keyof typeof failureGroups;
+export const failureGroupNames = Object.keys(failureGroups) as [FailureGroup, ...FailureGroup[]];
 
 /** A mean with its 95 % interval, from resampling problems (tic-tac-toe: symmetry classes). */
 export const intervalSchema = z.object({ mean: z.number(), lo: z.number(), hi: z.number() });

@@ -1,4 +1,4 @@
-/** Arithmetic on lists of numbers, in float64. A mean of nothing is NaN. */
+/** Arithmetic on lists, in float64. A mean of nothing is NaN. */
 
 export function sum(values: ArrayLike<number>): number {
   let total = 0;
@@ -38,6 +38,12 @@ export function tally<T>(values: Iterable<T>): Map<T, number> {
   const counts = new Map<T, number>();
   for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
   return counts;
+}
+
+/** At most `count` of a list, evenly spaced, always the same ones. */
+export function evenly<T>(items: readonly T[], count: number): T[] {
+  if (items.length <= count) return [...items];
+  return Array.from({ length: count }, (_, i) => items[Math.floor((i * items.length) / count)]);
 }
 
 export function clamp(value: number, low: number, high: number): number {

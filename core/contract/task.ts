@@ -2,7 +2,7 @@
 
 import { z } from "zod";
 import type { ChatMessage, ToolDefinition } from "./chat.ts";
-import { failureGroups, splits, type FailureGroup } from "./eval.ts";
+import { failureGroupNames, splits } from "./eval.ts";
 import type { RewardFile } from "./reward.ts";
 
 export const taskFileName = "task.json";
@@ -33,8 +33,6 @@ const tool = z.looseObject({
 }) as unknown as z.ZodType<ToolDefinition>;
 
 const message = z.looseObject({ role: z.string() }) as unknown as z.ZodType<ChatMessage>;
-
-const groupNames = Object.keys(failureGroups) as [FailureGroup, ...FailureGroup[]];
 
 /** Paths are relative to the folder. One of `data`, `rows` and `generator` gives the rows. */
 export const taskFileSchema = z.strictObject({
@@ -80,7 +78,7 @@ export const taskFileSchema = z.strictObject({
       text,
       z.strictObject({
         meaning: text,
-        group: z.enum(groupNames),
+        group: z.enum(failureGroupNames),
         part: text.optional(),
         below: z.number().optional(),
       }),
@@ -176,7 +174,7 @@ export const taskShowOutputSchema = z.object({
   rows: z.record(z.enum(splits), count),
   limits: z.object({ turns: count, tokens: count, seconds: z.number() }),
   reward_parts: z.array(z.object({ name: z.string(), weight: z.number(), description: z.string() })),
-  failures: z.record(z.string(), z.object({ meaning: z.string(), group: z.enum(groupNames) })),
+  failures: z.record(z.string(), z.object({ meaning: z.string(), group: z.enum(failureGroupNames) })),
   row: z.object({
     id: z.string(),
     split: z.enum(splits),

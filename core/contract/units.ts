@@ -1,4 +1,4 @@
-/** Quantities in words, the same in every door. */
+/** Quantities and texts in few words, the same in every door. */
 
 /** `1.5 GB`: decimal units, three significant digits. */
 export function formatBytes(bytes: number): string {
@@ -50,6 +50,12 @@ export function formatDecimal(value: number): string {
 /** `1 step`, `2,000 steps`. */
 export function plural(count: number, one: string, many = `${one}s`): string {
   return `${formatCount(count)} ${count === 1 ? one : many}`;
+}
+
+/** One line of at most 60 characters. */
+export function brief(text: string): string {
+  const line = text.replaceAll(/\s+/g, " ").trim();
+  return line.length > 60 ? `${line.slice(0, 60)}…` : line;
 }
 
 /** A word as a shell takes it: quoted where it has to be. */

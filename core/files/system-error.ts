@@ -32,6 +32,15 @@ export function asUserError(error: unknown): unknown {
   return new HoneError("file-error", `${dest ?? path ?? syscall ?? "a file"}: ${reason}`, { cause: error });
 }
 
+/** Refuses, before the long work, a path at which no file can be written: `usage`, `not-writable`. */
+export function requireFilePlace(path: string, fix: string): void {
+  const folder = dirname(resolve(path));
+  const usage = (message: string) => new HoneError("usage", message, { fix });
+  if (existsSync(path) && statSync(path).isDirectory()) throw usage(`${path} is a folder, not a file`);
+  if (!existsSync(folder)) throw usage(`there is no folder ${folder}`);
+  requireWritable(path, fix);
+}
+
 /** Refuses (`not-writable`) a place in which nothing can be made. `path` itself need not exist yet. */
 export function requireWritable(path: string, fix: string): void {
   let existing = resolve(path);

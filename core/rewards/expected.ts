@@ -2,12 +2,11 @@
 
 import { HoneError } from "../contract/errors.ts";
 import type { RewardSample } from "../contract/reward.ts";
+import { brief } from "../contract/units.ts";
 
 /** `the answer "The colour is…" to row test-17`. */
 function sampleName({ row_id, completion }: RewardSample): string {
-  const begin = completion.replaceAll(/\s+/g, " ").trim();
-  const shown = begin.length > 60 ? `${begin.slice(0, 60)}…` : begin;
-  return `the answer ${JSON.stringify(shown)} to row ${row_id}`;
+  return `the answer ${JSON.stringify(brief(completion))} to row ${row_id}`;
 }
 
 export function badSample(part: string, sample: RewardSample, why: string, fix?: string, cause?: unknown): HoneError {

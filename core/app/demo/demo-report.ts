@@ -7,7 +7,7 @@ import { textTable } from "../../contract/text-table.ts";
 import { formatBytes, formatCount, formatSeconds } from "../../contract/units.ts";
 import { writeFileAtomic } from "../../files/atomic.ts";
 import type { Task } from "../../tasks/task.ts";
-import { mean } from "../../contract/numbers.ts";
+import { evenly, mean } from "../../contract/numbers.ts";
 import type { RunFolder } from "../../train/run-folder/run-folder.ts";
 import { curvesSvg, type ReferenceLine } from "./curves-svg.ts";
 import { demoPage, type DemoFacts, type DemoTable } from "./demo-page.ts";
@@ -24,7 +24,7 @@ import {
   referenceText,
   shareText,
 } from "../evaluation/evaluation-text.ts";
-import { answerPairs, spread, transcript, type AnswerPair } from "./sample-answers.ts";
+import { answerPairs, transcript, type AnswerPair } from "./sample-answers.ts";
 
 export interface DemoMaterial {
   folder: RunFolder;
@@ -147,7 +147,8 @@ function controlChangeRows({ control }: DemoOutput["change"]): string[][] {
 }
 
 function demoText(facts: DemoFacts): string {
-  const samples = spread(facts.answers, shownAnswers);
+  // Evenly spaced: nobody picks the good ones.
+  const samples = evenly(facts.answers, shownAnswers);
   return [
     facts.title,
     facts.heading,

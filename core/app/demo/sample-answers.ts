@@ -22,12 +22,6 @@ export function answerPairs(task: Task, before: Evaluation, after: Evaluation): 
   });
 }
 
-/** At most `count` of them, evenly spaced: nobody picks the good ones. */
-export function spread<T>(items: readonly T[], count: number): T[] {
-  if (items.length <= count) return [...items];
-  return Array.from({ length: count }, (_, i) => items[Math.floor((i * items.length) / count)]);
-}
-
 /** What the model said, turn by turn, and what it was told in between. */
 export function transcript({ turns, invalid }: EvalItem): string {
   const lines = turns.flatMap(({ text, replies }) => [

@@ -6,6 +6,7 @@ import {
   type EvalReport,
   type FailureGroup,
   type GameCell,
+  failureGroupNames,
 } from "../../contract/eval.ts";
 import type { Interval, Measures } from "../../contract/eval.ts";
 import { formatCount, plural, formatPercent } from "../../contract/units.ts";
@@ -103,9 +104,8 @@ export function measureTable(reports: readonly LabelledReport[], pass: EvalItem[
 export function failureTable(reports: readonly LabelledReport[]): string[][] {
   const [{ report }] = reports;
   const rows = [["errors, most basic first", ...reports.map(({ label }) => label)]];
-  const groups = Object.keys(failureGroups) as FailureGroup[];
   const kinds = [...new Set(reports.flatMap((one) => Object.keys(one.report.failures)))];
-  for (const group of groups) {
+  for (const group of failureGroupNames) {
     const shares = reports.map((one) => one.report.faults[group]);
     const [name] = failureGroups[group].split(":");
     if (shares.some((share) => share > 0)) rows.push([name, ...shares.map(shareText)]);
@@ -125,7 +125,7 @@ function kindRow(reports: readonly LabelledReport[], kind: string, meaning: stri
 
 /** What the errors of a report say, in one plain sentence. */
 export function failureSentence({ faults }: Pick<Measures, "faults">): string {
-  const [worst] = (Object.keys(faults) as FailureGroup[]).toSorted((a, b) => faults[b] - faults[a]);
+  const [worst] = failureGroupNames.toSorted((a, b) => faults[b] - faults[a]);
   const share = formatPercent(faults[worst]);
   if (faults[worst] === 0) return "No answer had an error.";
   const sentences: Record<FailureGroup, string> = {

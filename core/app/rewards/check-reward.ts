@@ -1,7 +1,7 @@
 /** Checks a reward before anything is trained or stored: it is opened and scores a few made answers. */
 
 import { copyFileSync, constants, existsSync } from "node:fs";
-import { dirname, extname, join, resolve } from "node:path";
+import { extname, join } from "node:path";
 import { HoneError } from "../../contract/errors.ts";
 import {
   rewardSampleSchema,
@@ -11,7 +11,7 @@ import {
   type RewardSample,
 } from "../../contract/reward.ts";
 import { openReward } from "../../rewards/open-reward.ts";
-import { requireWritable } from "../../files/system-error.ts";
+import { requireFilePlace } from "../../files/system-error.ts";
 
 /** What made answers answer. */
 const question = "What is 2 + 2?";
@@ -108,9 +108,6 @@ export function newReward(out: string): void {
     });
   }
   if (existsSync(out)) throw new HoneError("file-exists", `${out} exists already`, { fix: "choose another --out" });
-  const folder = dirname(resolve(out));
-  if (!existsSync(folder))
-    throw new HoneError("usage", `there is no folder ${folder}`, { fix: "choose another --out" });
-  requireWritable(out, "choose another --out");
+  requireFilePlace(out, "choose another --out");
   copyFileSync(join(examples, `reward${kind}`), out, constants.COPYFILE_EXCL);
 }

@@ -6,7 +6,7 @@ import { HoneError } from "../../contract/errors.ts";
 import { failureGroups, splits, type Split } from "../../contract/eval.ts";
 import type { TaskCheck, TaskList, taskShowOutputSchema } from "../../contract/task.ts";
 import { textTable } from "../../contract/text-table.ts";
-import { plural } from "../../contract/units.ts";
+import { plural, formatDecimal } from "../../contract/units.ts";
 import { drawMessages } from "../../tasks/user/draw-row.ts";
 import { listTaskFolders } from "../../tasks/open-task.ts";
 import { readTaskFile } from "../../tasks/user/task-file.ts";
@@ -115,7 +115,7 @@ export function taskShowText({
 
 export function taskCheckText(check: TaskCheck): string {
   const { task, rows, problems, methods, reward_parts, rewards, prompt_length: length, findings } = check;
-  const number = (value: number | null) => (value === null ? "-" : String(Number(value.toFixed(3))));
+  const number = (value: number | null) => (value === null ? "-" : formatDecimal(value));
   const tried = Object.entries(rewards).filter(([, mean]) => mean !== null);
   return [
     `${task}: ${splits.map((split) => `${rows[split]} ${split}`).join(", ")} rows, ${plural(problems, "problem")}; methods: ${methods.join(", ") || "none"}`,

@@ -3,17 +3,12 @@
 import { HoneError } from "../../contract/errors.ts";
 import { Random } from "../../contract/random.ts";
 import type { Severity } from "../../contract/task.ts";
-import { plural } from "../../contract/units.ts";
+import { plural, formatDecimal } from "../../contract/units.ts";
+import { mean } from "../../contract/numbers.ts";
 import { playAnswer, probeAnswers, type AnswerKind, type PlayedAnswer } from "./probe-answers.ts";
 import type { Task, TaskRow } from "../task.ts";
 
 export type Find = (severity: Severity, code: string, message: string, fix: string) => void;
-
-/** At most `count` rows, the same ones always, from the whole list. */
-export function evenly<T>(items: readonly T[], count: number): T[] {
-  if (items.length <= count) return [...items];
-  return Array.from({ length: count }, (_, i) => items[Math.floor((i * items.length) / count)]);
-}
 
 export function range(values: readonly number[]): { least: number | null; greatest: number | null } {
   if (values.length === 0) return { least: null, greatest: null };
@@ -27,12 +22,12 @@ interface Play {
   played: PlayedAnswer;
 }
 
-export class Tried {
+class Tried {
   readonly plays: Play[] = [];
 
   mean(kind: AnswerKind): number | undefined {
     const rewards = this.of(kind);
-    return rewards.length === 0 ? undefined : rewards.reduce((sum, reward) => sum + reward, 0) / rewards.length;
+    return rewards.length === 0 ? undefined : mean(rewards);
   }
 
   of(kind: AnswerKind): number[] {
@@ -100,7 +95,7 @@ export function checkRewards(task: Task, tried: Tried, find: Find): void {
     find(
       "error",
       "constant-reward",
-      `every answer that was tried earns ${told(least)}: nothing can be learned from it`,
+      `every answer that was tried earns ${formatDecimal(least)}: nothing can be learned from it`,
       "let the reward tell answers apart",
     );
     return;
@@ -111,17 +106,13 @@ export function checkRewards(task: Task, tried: Tried, find: Find): void {
     find(
       "warning",
       "constant-part",
-      `the part ${name} was ${told(values.least ?? 0)} for every answer that was tried`,
+      `the part ${name} was ${formatDecimal(values.least ?? 0)} for every answer that was tried`,
       "check what it looks at, or leave it out",
     );
   }
   checkOrder(tried, { least, greatest }, find);
   checkKinds(task, plays, find);
   checkEnds(task, plays, find);
-}
-
-function told(value: number): string {
-  return String(Number(value.toFixed(3)));
 }
 
 /** Right answers must earn most, and saying nothing must not pay. */
@@ -140,7 +131,7 @@ function checkOrder(tried: Tried, { least, greatest }: { least: number; greatest
     find(
       "error",
       "solution-not-best",
-      `on ${beaten.length} of ${plural(solved.length, "row")} something earns more than the solution; on row ${best.row.id} ${best.name} earns ${told(reward(best))}, the solution ${told(right)}`,
+      `on ${beaten.length} of ${plural(solved.length, "row")} something earns more than the solution; on row ${best.row.id} ${best.name} earns ${formatDecimal(reward(best))}, the solution ${formatDecimal(right)}`,
       fix,
     );
   }
@@ -151,7 +142,7 @@ function checkOrder(tried: Tried, { least, greatest }: { least: number; greatest
     find(
       "warning",
       "solution-low",
-      `no solution earns the most that was met (${told(greatest)}); that of row ${low[0].row.id} earns ${told(reward(low[0]))}`,
+      `no solution earns the most that was met (${formatDecimal(greatest)}); that of row ${low[0].row.id} earns ${formatDecimal(reward(low[0]))}`,
       fix,
     );
   }
@@ -176,7 +167,7 @@ function checkOrder(tried: Tried, { least, greatest }: { least: number; greatest
     find(
       "warning",
       `${kind}-pays`,
-      `${what} ${told(mean)} on average, of ${told(least)} to ${told(greatest)}`,
+      `${what} ${formatDecimal(mean)} on average, of ${formatDecimal(least)} to ${formatDecimal(greatest)}`,
       "let the reward ask for more, or weigh the parts that they miss higher",
     );
   }

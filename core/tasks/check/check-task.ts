@@ -4,7 +4,8 @@ import type { ChatMessage, ToolDefinition } from "../../contract/chat.ts";
 import { splits, type Split } from "../../contract/eval.ts";
 import type { TaskCheck, TaskFinding } from "../../contract/task.ts";
 import { plural } from "../../contract/units.ts";
-import { checkRewards, evenly, range, tryAnswers, type Find } from "./check-rewards.ts";
+import { evenly, mean } from "../../contract/numbers.ts";
+import { checkRewards, range, tryAnswers, type Find } from "./check-rewards.ts";
 import { answerKinds } from "./probe-answers.ts";
 import { findLeaks } from "./split-leaks.ts";
 import { rowsFor, toolsOf, type Task, type TaskRow } from "../task.ts";
@@ -151,8 +152,7 @@ function checkLengths(
       "shorten the prompt or the answer (limits.tokens)",
     );
   }
-  const mean = lengths.length === 0 ? 0 : lengths.reduce((sum, length) => sum + length, 0) / lengths.length;
-  return { unit, mean, max };
+  return { unit, mean: lengths.length === 0 ? 0 : mean(lengths), max };
 }
 
 /** The same seed must give the same rows, parts and prompts. */

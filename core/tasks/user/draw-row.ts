@@ -1,6 +1,7 @@
 /** Rows and conversations for people. */
 
 import { messageText, functionOf, type ChatMessage } from "../../contract/chat.ts";
+import { brief } from "../../contract/units.ts";
 import type { TaskData } from "./data-task.ts";
 
 /** What the model sees, and what is known of the answer. */
@@ -25,10 +26,4 @@ export function drawMessages(messages: readonly ChatMessage[]): string[] {
     });
     return `[${message.role}] ${[messageText(message), ...calls].filter((text) => text !== "").join(" ")}`;
   });
-}
-
-/** One line of at most 60 characters. */
-export function brief(text: string): string {
-  const line = text.replaceAll(/\s+/g, " ").trim();
-  return line.length > 60 ? `${line.slice(0, 60)}…` : line;
 }

@@ -1,11 +1,11 @@
 /** From the parts of a reward to a score: what went wrong, and which yes/no results it stands for. */
 
 import { z } from "zod";
-import type { FailureGroup } from "../../contract/eval.ts";
+import { failureGroupNames, type FailureGroup } from "../../contract/eval.ts";
 import type { RewardFile, RewardPart, RewardPartType, RewardResult } from "../../contract/reward.ts";
+import { brief } from "../../contract/units.ts";
 import { readJson } from "../../files/json.ts";
 import { isCut } from "../../text/parse-assistant.ts";
-import { brief } from "./draw-row.ts";
 import type { PlayedTurn } from "./reward-sample.ts";
 import type { FailureKind, Score, StopReason } from "../task.ts";
 
@@ -50,8 +50,6 @@ export function markedParts(spec: string | RewardFile | undefined): Record<strin
 
 const partList = z.object({ parts: z.array(z.looseObject({ type: z.string(), name: z.string().optional() })) });
 
-const groupOrder: FailureGroup[] = ["call", "rules", "state", "choice"];
-
 /** What every task can tell by itself. */
 const truncated: FailureKind = { meaning: "cut off by the token limit", group: "call" };
 const badCall: FailureKind = {
@@ -68,7 +66,7 @@ export class Grading {
 
   constructor(parts: readonly RewardPart[], { marked = {}, failures = {} }: GradingOptions, hasTools: boolean) {
     this.#declared = failures;
-    const order = (name: string) => groupOrder.indexOf(marked[name]);
+    const order = (name: string) => failureGroupNames.indexOf(marked[name]);
     const known = parts
       .filter(({ name, weight }) => Object.hasOwn(marked, name) && weight > 0)
       .toSorted((a, b) => order(a.name) - order(b.name));

@@ -12,7 +12,8 @@ import {
   measureTable,
   referenceText,
 } from "../../../../core/app/evaluation/evaluation-text.ts";
-import { spread, transcript } from "../../../../core/app/demo/sample-answers.ts";
+import { transcript } from "../../../../core/app/demo/sample-answers.ts";
+import { evenly } from "../../../../core/contract/numbers.ts";
 import { evalOutputSchema, type EvalItem, type EvalReport } from "../../../../core/contract/eval.ts";
 import { evaluateTask } from "../../../../core/evaluate/evaluate-task.ts";
 import { ticTacToe } from "../../../../core/tasks/tic-tac-toe/tic-tac-toe.ts";
@@ -111,8 +112,8 @@ test("answers that shrink without a gain in reward are pointed at", async () => 
 });
 
 test("samples are evenly spaced, and a transcript shows what was said on both sides", () => {
-  expect(spread([0, 1, 2, 3, 4, 5, 6, 7], 4)).toEqual([0, 2, 4, 6]);
-  expect(spread([1, 2], 8)).toEqual([1, 2]);
+  expect(evenly([0, 1, 2, 3, 4, 5, 6, 7], 4)).toEqual([0, 2, 4, 6]);
+  expect(evenly([1, 2], 8)).toEqual([1, 2]);
   const turn = { prompt_length: 1, tokens: [], logprobs: [], stop_reason: "eos", thinking_tokens: null };
   const turns = [
     { ...turn, text: "call 5", replies: [{ role: "tool", text: "lower" }] },
