@@ -67,9 +67,17 @@ export function start(args: readonly string[], options: HoneOptions = {}): Runni
   return { child, finished, says };
 }
 
+/** Node keeps compiled code here, by its content: a hundred processes need not strip the types of the same files. */
+const compileCache = join(tmpdir(), "hone-compile-cache");
+
 /** As in a user's own terminal, whatever runs the tests. */
 function environment({ home, fromNpm = false }: HoneOptions): NodeJS.ProcessEnv {
-  const env: NodeJS.ProcessEnv = { ...process.env, HONE_HOME: home ?? newHome(), NO_COLOR: "1" };
+  const env: NodeJS.ProcessEnv = {
+    ...process.env,
+    HONE_HOME: home ?? newHome(),
+    NO_COLOR: "1",
+    NODE_COMPILE_CACHE: compileCache,
+  };
   delete env["npm_lifecycle_event"];
   return fromNpm ? { ...env, npm_lifecycle_event: "hone" } : env;
 }
