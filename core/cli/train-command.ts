@@ -2,6 +2,7 @@
 
 import type { Command } from "commander";
 import { planRun } from "../app/plan/plan-run.ts";
+import { usageText } from "../app/rewards/reward-text.ts";
 import { Session } from "../app/session.ts";
 import { resumeRun, trainModel } from "../app/train-model.ts";
 import type { RunPlan } from "../contract/cli-json.ts";
@@ -92,7 +93,7 @@ async function withProgress(
   } finally {
     progress.end();
   }
-  const { run, state, finished } = result;
+  const { run, state, finished, judge } = result;
   if (cli.json) {
     printJson({
       run,
@@ -103,8 +104,10 @@ async function withProgress(
       seconds: state.seconds,
       peak_rss_bytes: peakMemory(),
       best: state.best,
+      judge: judge ?? null,
     });
   }
+  if (judge !== undefined && !cli.json) print(usageText(judge));
   if (!finished) {
     say(`stopped after step ${state.step}; go on with \`hone resume ${runWord(run)}\``);
     return exitCodes.interrupted;

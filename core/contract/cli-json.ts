@@ -3,6 +3,7 @@
 import { z } from "zod";
 import { runConfigInputSchema } from "./config.ts";
 import { controlChangeSchema, evalChangeSchema, evalOutputSchema } from "./eval.ts";
+import { rewardUsageSchema } from "./reward.ts";
 import { checkpointLineSchema, metricsRowSchema, runEventSchema } from "./run.ts";
 
 const count = z.number().int().min(0);
@@ -67,6 +68,8 @@ export const trainOutputSchema = z.object({
   seconds: z.number(),
   peak_rss_bytes: count,
   best: z.object({ step: count, metric: z.string(), value: z.number() }).nullable(),
+  /** Cost of the reward's judges since the run was begun or taken up again; null where there are none. */
+  judge: rewardUsageSchema.nullable(),
 });
 
 /** `hone train --dry-run`. */

@@ -9,7 +9,7 @@
 import type { ChatMessage, ToolDefinition } from "../contract/chat.ts";
 import type { FailureGroup, Split } from "../contract/eval.ts";
 import type { Random, Seed } from "../contract/random.ts";
-import type { RewardPart } from "../contract/reward.ts";
+import type { RewardPart, RewardUsage } from "../contract/reward.ts";
 import type { ParsedAssistant } from "../text/parse-assistant.ts";
 
 /** Why generation ended; one list for every sample and turn. */
@@ -144,6 +144,8 @@ export interface Task<Row extends TaskRow = TaskRow> {
   notes?: readonly string[];
   /** A whole game, for tasks whose rows are moments of one. */
   game?: Game;
+  /** What the judges of its reward cost so far; undefined when it has none. */
+  usage?(): RewardUsage | undefined;
   /** Ends what the task has started (reward processes, sandboxes). */
   close?(): Promise<void>;
 }

@@ -5,6 +5,7 @@ import { join, resolve } from "node:path";
 import { isRl, settingNotes, type RunConfig, type RunConfigInput } from "../contract/config.ts";
 import { HoneError } from "../contract/errors.ts";
 import { resolveConfig } from "../contract/resolve-config.ts";
+import type { RewardUsage } from "../contract/reward.ts";
 import type { RunRecord, TrainerState } from "../contract/run.ts";
 import { plural } from "../contract/units.ts";
 import type { Forward } from "../evaluate/score-rows.ts";
@@ -40,6 +41,8 @@ export interface TrainResult {
   run: string;
   state: TrainerState;
   finished: boolean;
+  /** What judges cost since the run was begun or taken up again; absent where there are none. */
+  judge?: RewardUsage;
 }
 
 /** The resolved configuration of a new run. Files are named by their whole paths, so that it can be resumed from anywhere. */
@@ -199,7 +202,8 @@ async function runToEnd(
       listen,
       signal,
     });
-    return { run: folder.path, ...outcome };
+    const judge = prepared.task.usage?.();
+    return { run: folder.path, ...outcome, ...(judge !== undefined && { judge }) };
   } finally {
     await reference?.close();
     unlock();

@@ -1,6 +1,6 @@
 /** What the reward lab found, for people. */
 
-import type { Distribution, RewardCheck, RewardTrial, ScoredRollout } from "../../contract/reward.ts";
+import type { Distribution, RewardCheck, RewardTrial, RewardUsage, ScoredRollout } from "../../contract/reward.ts";
 import { textTable } from "../../contract/text-table.ts";
 import { formatCount, formatSeconds, plural, formatPercent } from "../../contract/units.ts";
 
@@ -35,7 +35,7 @@ export function trialText(trial: RewardTrial): string {
     ...(trial.suspicions.length === 0
       ? ["", "nothing looks like reward hacking"]
       : ["", "suspected reward hacking:", ...trial.suspicions.map(({ message }) => `  ${message}`)]),
-    ...usageLines(trial.usage),
+    ...(trial.usage === null ? [] : ["", usageText(trial.usage)]),
     ...trial.notes.map((note) => `note: ${note}`),
     "",
     "best:",
@@ -73,14 +73,11 @@ function controlLines({ controls }: RewardTrial): string[] {
   return ["", textTable([["not to be paid for", "mean", "rank correlation with the reward"], ...rows])];
 }
 
-function usageLines(usage: RewardTrial["usage"]): string[] {
-  if (usage === null) return [];
-  const { calls, cached, prompt_tokens, completion_tokens } = usage;
-  return [
-    "",
+export function usageText({ calls, cached, prompt_tokens, completion_tokens }: RewardUsage): string {
+  return (
     `judge: ${plural(calls, "call")}, ${formatCount(cached)} from the cache, ` +
-      `${formatCount(prompt_tokens)} tokens asked and ${formatCount(completion_tokens)} answered`,
-  ];
+    `${formatCount(prompt_tokens)} tokens asked and ${formatCount(completion_tokens)} answered`
+  );
 }
 
 function rolloutLines({
@@ -119,6 +116,6 @@ export function checkText({ reward, parts, samples, usage }: RewardCheck): strin
         .join(", ")}`,
       ...(info === undefined ? [] : [`       ${JSON.stringify(info)}`]),
     ]),
-    ...usageLines(usage),
+    ...(usage === null ? [] : ["", usageText(usage)]),
   ].join("\n");
 }

@@ -144,6 +144,7 @@ export async function dataTask(
       reference: () => ({}),
       draw: (row) => (options.draw ?? drawRow)(read(row)),
       notes: [...(options.notes ?? []), ...(mixed === undefined ? [] : [mixed])],
+      usage: () => reward?.usage(),
       read,
       close,
     };

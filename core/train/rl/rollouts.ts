@@ -3,6 +3,7 @@
 import { HoneError } from "../../contract/errors.ts";
 import { allEqual } from "../../contract/numbers.ts";
 import { deriveSeed } from "../../contract/random.ts";
+import type { RewardUsage } from "../../contract/reward.ts";
 import type { RunConfig } from "../../contract/config.ts";
 import { plural } from "../../contract/units.ts";
 import { runEpisodes, type EpisodeJob, type EpisodeSettings, type Trajectory } from "../../evaluate/episodes.ts";
@@ -178,6 +179,7 @@ export class RolloutSampler {
   ): Promise<RolloutBatch> {
     const { config, rows } = this.#source;
     const order = new PromptOrder(rows.length, config.seed, cursor);
+    const spentBefore = this.#source.task.usage?.();
     const drawn: RolloutGroup[] = [];
     const batches = 1 + (config.dynamic_sampling ? config.dynamic_sampling_max : 0);
     let groups: RolloutGroup[] = [];
@@ -215,6 +217,7 @@ export class RolloutSampler {
           "dynamic_sampling/drawn_groups": drawn.length,
           "dynamic_sampling/dropped_groups": dropped,
         }),
+        ...judgeMetrics(spentBefore, this.#source.task.usage?.()),
       },
       cursor: order.cursor(),
       epoch: order.epochs(),
@@ -244,6 +247,13 @@ export class RolloutSampler {
       invalid: trajectories.flatMap(({ error }) => error ?? []),
     }));
   }
+}
+
+/** What judges cost in between; nothing where there are none. */
+function judgeMetrics(before: RewardUsage | undefined, after: RewardUsage | undefined): Record<string, number> {
+  if (after === undefined) return {};
+  const names = ["calls", "cached", "prompt_tokens", "completion_tokens"] as const;
+  return Object.fromEntries(names.map((name) => [`judge/${name}`, after[name] - (before?.[name] ?? 0)]));
 }
 
 /** Whether the group has anything to compare. */
