@@ -13,6 +13,9 @@ import { probeStep, type MethodProbe } from "./probe-step.ts";
 import { trainContext, type TrainHooks } from "../train-model.ts";
 import type { Session } from "../session.ts";
 
+const unfinishedNote =
+  "answers were still being written when the measurement ended, and later tokens take longer than the first: a step may take up to twice the time";
+
 /** Opens the model, does a part of a step with it, and closes it again. Nothing is written. */
 export async function planRun(session: Session, input: RunConfigInput, hooks: TrainHooks): Promise<RunPlan> {
   const resolved = resolveNewRun(input);
@@ -46,7 +49,7 @@ export async function planRun(session: Session, input: RunConfigInput, hooks: Tr
         evaluation: evaluations === 0 ? 0 : probe.secondsPerEvaluation,
         total: probe.secondsPerStep.now * totalSteps + probe.secondsPerEvaluation * evaluations,
       },
-      notes: settingNotes(config),
+      notes: [...settingNotes(config), ...(probe.unfinished ? [unfinishedNote] : [])],
     };
   } finally {
     await prepared.close();

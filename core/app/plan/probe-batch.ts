@@ -38,6 +38,7 @@ export async function probeBatch(subject: PreparedRun & { signal: AbortSignal })
     passTokens: Math.max(...packed.map(({ tokens }) => tokens.length)),
     tokensHeld: answers.tokensHeld,
     promptTokens: 0,
+    unfinished: false,
   };
 }
 

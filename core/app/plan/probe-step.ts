@@ -8,6 +8,7 @@ import { mean, sum } from "../../contract/numbers.ts";
 import { packMicroBatches } from "../../engine/micro-batches.ts";
 import type { PreparedRun } from "../../train/prepare-run.ts";
 import { PromptOrder } from "../../train/prompt-order.ts";
+import { criticGradients } from "../../train/rl/ppo.ts";
 import { choosePrompts, episodeJobs, PromptCache, samplingOf } from "../../train/rl/rollouts.ts";
 
 /** What measuring a part of a step tells, whatever the method. */
@@ -22,6 +23,8 @@ export interface MethodProbe {
   tokensHeld: number;
   /** Of a prompt, on average; 0 where there are no rollouts. */
   promptTokens: number;
+  /** Answers were still being written when the measurement ended; what they would have gone on to take is guessed. */
+  unfinished: boolean;
 }
 
 export type ProbeSubject = Pick<PreparedRun, "config" | "policy" | "model" | "task" | "rows"> & { signal: AbortSignal };
@@ -74,6 +77,7 @@ export async function probeStep(subject: ProbeSubject): Promise<MethodProbe> {
     passTokens: Math.min(config.micro_batch_tokens, miniBatch * (config.num_generations * answerTokens + promptTokens)),
     tokensHeld: config.prompts_per_step * promptTokens + tokensHeld(samples, answerTokens),
     promptTokens,
+    unfinished: samples.some(({ stopReason }) => stopReason === "cancelled"),
   };
 }
 
@@ -141,18 +145,32 @@ export async function update(
   const started = performance.now();
   let tokens = 0;
   let forward = 0;
+  const hasCritic = config.method === "ppo";
+  if (hasCritic && !model.info().valueHead) await model.attachValueHead();
   for (const batch of batches) {
     signal.throwIfAborted();
     const began = performance.now();
-    await model.forward(batch, { grad: true, temperature: config.temperature });
+    await model.forward(batch, {
+      grad: true,
+      temperature: config.temperature,
+      ...(hasCritic && { values: criticGradients }),
+    });
     forward += performance.now() - began;
     const gradient = new Float32Array(batch.tokens.length).fill(1e-9);
-    await model.backward(gradient, config.entropy_coef > 0 ? gradient : undefined);
+    await model.backward(
+      gradient,
+      config.entropy_coef > 0 ? gradient : undefined,
+      ...(hasCritic ? [new Float32Array(batch.tokens.length)] : []),
+    );
     tokens += batch.tokens.length;
     if (performance.now() - started > 1000 * budget) break;
   }
   const passed = performance.now();
-  await model.optimStep({ lr: config.learning_rate, maxGradNorm: config.max_grad_norm });
+  await model.optimStep({
+    lr: config.learning_rate,
+    maxGradNorm: config.max_grad_norm,
+    ...(hasCritic && { valueLr: config.critic_learning_rate }),
+  });
   const ended = performance.now();
   return {
     seconds: (ended - started) / 1000,

@@ -26,7 +26,7 @@ import { policyRows, scoreAgain, updatePolicy, type Objective } from "./update.t
  * The critic's gradients reach its head only. With `shared`, where they reach the weights below it too, the starter learnt
  * tic-tac-toe no better (0.875 against 0.881 after 400 steps), at a higher cost, and the policy's weights serve two masters.
  */
-const criticGradients = "detached";
+export const criticGradients = "detached";
 
 export function ppoMethod({ config, policy, reference, task, rows }: RlRun): Method {
   const { model, chat } = policy;

@@ -5,13 +5,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { planRun } from "../../../../core/app/plan/plan-run.ts";
-import { expectedLength, tokensHeld } from "../../../../core/app/plan/probe-step.ts";
+import { expectedLength, tokensHeld, update } from "../../../../core/app/plan/probe-step.ts";
 import { Session } from "../../../../core/app/session.ts";
 import { trainModel } from "../../../../core/app/train-model.ts";
 import type { RunConfigInput } from "../../../../core/contract/config.ts";
+import { resolveConfig } from "../../../../core/contract/resolve-config.ts";
 import type { RunPlan } from "../../../../core/contract/cli-json.ts";
 import type { EngineStopReason, Sample } from "../../../../core/engine/types.ts";
 import { RunFolder } from "../../../../core/train/run-folder/run-folder.ts";
+import { TabularEngine } from "../../train/tabular-model.ts";
+import { toyModelFolder, vocabSize } from "../../train/toy-run.ts";
 import { tinyModel } from "../../train/tiny-model.ts";
 
 const hooks = { command: ["test"], listen: () => undefined, signal: new AbortController().signal };
@@ -123,4 +126,23 @@ describe("answers that the measurement left unfinished", () => {
     expect(tokensHeld(done, 20)).toBe(30);
     expect(tokensHeld(samples(Array(4).fill([10, "eos"])), 10)).toBe(40);
   });
+});
+
+test("PPO: the critic's part of a step is measured", async () => {
+  const planned = await planRun(session, { ...config, method: "ppo" }, hooks);
+  expect(planned.seconds.per_step).toBeGreaterThan(0);
+  expect(planned.config).toMatchObject({ method: "ppo", vf_coef: 0.5 });
+});
+
+test("the probe of PPO trains a value head, that of GSPO none", async () => {
+  const engine = new TabularEngine({ vocabSize });
+  const run = async (method: "gspo" | "ppo") => {
+    const model = await engine.open(toyModelFolder(), { trainable: "full" });
+    const tokens = Int32Array.from([1, 2]);
+    const batch = { tokens, segments: [{ length: 2 }] };
+    const settings = resolveConfig({ model: "m", task: "tic-tac-toe", method });
+    await update({ config: { ...settings, micro_batch_tokens: 64 }, model, signal: hooks.signal }, [batch]);
+    return model.info().valueHead;
+  };
+  expect([await run("gspo"), await run("ppo")]).toEqual([false, true]);
 });
