@@ -15,7 +15,7 @@ export async function checkUserTask(
   const opened = await session.openPolicy(model.reference, model.choices);
   try {
     const promptTokens: CheckTaskOptions["promptTokens"] = (messages, tools) =>
-      opened.chat.renderPrompt(messages, tools, task.toolChoice).length;
+      opened.chat.renderPrompt(messages, tools).length;
     return await checkTask(task, { signal, promptTokens, contextLength: opened.model.info().contextLength });
   } finally {
     await opened.close();

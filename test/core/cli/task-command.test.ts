@@ -116,3 +116,16 @@ test("a row that is not there is refused, and a broken task folder is listed wit
     else process.env["HONE_HOME"] = before;
   }
 });
+
+test("a check with a model goes by what that model can read", async () => {
+  const long = { prompt: "word ".repeat(1100), completion: "yes" };
+  const rows = Array.from({ length: 20 }, (_, i) => ({ prompt: `question ${i}?`, completion: "yes" }));
+  const folder = folderWith({ "rows.jsonl": [...rows, long] });
+  const checked = await hone(["task", "check", join(folder, "rows.jsonl"), "--model", "starter", "--json"], {
+    home: newHome(),
+  });
+  const { findings } = taskCheckOutputSchema.parse(JSON.parse(checked.stdout));
+  expect(findings.find(({ code }) => code === "long-prompt")?.message).toMatch(
+    /^the prompt of row row-21 has \d+ tokens, and 1024 are the limit with the answer$/,
+  );
+});
