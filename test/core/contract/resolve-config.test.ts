@@ -143,7 +143,7 @@ describe("defaults", () => {
     ],
     [
       { method: "sft", max_length: 256 },
-      { max_length: 256, max_completion_length: 512 },
+      { max_length: 256, max_completion_length: 1024 },
     ],
   ])("%j gives %j", (input, expected) => expect(resolve(input)).toMatchObject(expected));
 
@@ -281,7 +281,7 @@ describe("refused, by name and with a way out", () => {
     [{ finetuning_type: "full", lora_r: 8 }, /lora_r has no effect/, /.*/],
     [
       { max_length: 256 },
-      /max_completion_length 512 \(as usual\) .* max_length 256/,
+      /max_completion_length 1024 \(as usual\) .* max_length 256/,
       /max_completion_length too, below 256/,
     ],
     [{ max_completion_length: 100, max_length: 100 }, /no room for a prompt/, /.*/],
