@@ -57,6 +57,7 @@ export class Chat {
   readonly #added: AddedTokens;
   readonly #special: readonly string[];
   readonly #control: readonly string[];
+  readonly #callers = new Map<JinjaTemplate, boolean>();
   readonly #switches = new Map<JinjaTemplate, readonly string[]>();
   #endOfTurn: AddedToken | null | undefined;
 
@@ -111,7 +112,7 @@ export class Chat {
     const prepared = this.#prepare(request, template);
     const { messages, veil, run } = prepared;
     const text = run(messages, addGenerationPrompt);
-    if (loss !== "none") requireCalls(messages, text);
+    if (loss !== "none") this.#requireCalls(messages, text, template);
     const spans = this.#spans(request, prepared, text);
     const parts: string[] = [];
     const trainedParts: boolean[] = [];
@@ -148,6 +149,38 @@ export class Chat {
     let end = ids.length;
     while (end > 0 && stop.has(ids[end - 1] ?? -1)) end--;
     return this.tokenizer.decode(Array.from(ids).slice(0, end), { continues: true });
+  }
+
+  /** Some templates offer tools but leave calls out of the conversation: what is trained then is an empty answer. */
+  #requireCalls(messages: readonly TemplateMessage[], text: string, template: JinjaTemplate): void {
+    const names = messages.flatMap(({ tool_calls = [] }) => tool_calls.map((call) => call.function.name));
+    // The list of tools may hold the name as well, so that its being there says little.
+    const lost = names.find((name) => !text.includes(name) || !this.#writesCalls(template));
+    if (lost === undefined) return;
+    throw new HoneError("template-drops-calls", `The chat template leaves out the assistant's call of ${lost}`, {
+      fix: "Choose a template that writes tool calls, such as --chat-template-path chatml.",
+    });
+  }
+
+  /** Whether a call shows in a conversation with another tool. */
+  #writesCalls(template: JinjaTemplate): boolean {
+    const known = this.#callers.get(template);
+    if (known !== undefined) return known;
+    const name = "probe_of_calls";
+    const tool = { type: "function" as const, function: { name: "other_tool", description: "", parameters: {} } };
+    const messages: ChatMessage[] = [
+      { role: "user", content: "?" },
+      { role: "assistant", content: "", tool_calls: [{ type: "function", function: { name, arguments: {} } }] },
+    ];
+    let writes = true;
+    try {
+      const { messages: prepared, run } = this.#prepare({ messages, tools: [tool] }, template);
+      writes = run(prepared, false).includes(name);
+    } catch {
+      // A template that refuses so plain a conversation tells by the real one.
+    }
+    this.#callers.set(template, writes);
+    return writes;
   }
 
   get #knowsTools(): boolean {
@@ -315,16 +348,6 @@ function chatml(tokenizer: Tokenizer): string {
     "{% endfor %}",
     "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}",
   ].join("");
-}
-
-/** Some templates offer tools but leave calls out of the conversation: what is trained then is an empty answer. */
-function requireCalls(messages: readonly TemplateMessage[], text: string): void {
-  const names = messages.flatMap(({ tool_calls = [] }) => tool_calls.map((call) => call.function.name));
-  const lost = names.find((name) => !text.includes(name));
-  if (lost === undefined) return;
-  throw new HoneError("template-drops-calls", `The chat template leaves out the assistant's call of ${lost}`, {
-    fix: "Choose a template that writes tool calls, such as --chat-template-path chatml.",
-  });
 }
 
 function noTemplate(): HoneError {

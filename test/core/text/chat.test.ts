@@ -310,3 +310,26 @@ it("strftime writes Python's directives in English, whatever the machine speaks"
     "Sunday Sun 04  4 4 004 January Jan 01 26 2026 00 12 05 06 AM % %Q",
   );
 });
+
+describe("a template that offers tools but leaves calls out", () => {
+  const deaf =
+    "{% if tools %}{{ tools | tojson }}{% endif %}{% for m in messages %}{{ '<|im_start|>' + m.role + '\\n' + m.content + '<|im_end|>\\n' }}{% endfor %}";
+  const request: RenderRequest = {
+    messages: [user("go"), assistant("", { tool_calls: [{ function: { name: "choose_square", arguments: {} } }] })],
+    tools: [tool],
+  };
+
+  it("is refused where the answer is trained, with the way out", () => {
+    const chat = openChat(chatTokenizer(deaf));
+    for (const loss of ["completion", "assistant_all", "all_tokens"] as const) {
+      expect(() => chat.render({ ...request, loss, completionFrom: 1 })).toThrow(
+        expect.objectContaining({
+          code: "template-drops-calls",
+          message: expect.stringContaining("choose_square"),
+          fix: expect.stringContaining("--chat-template-path chatml"),
+        }),
+      );
+    }
+    expect(openChat(chatTokenizer(deaf), { template: "chatml" }).render(request).text).toContain("choose_square");
+  });
+});
