@@ -66,3 +66,18 @@ test("a method takes the rows that it can use, and says how many it left out", a
     `${32 - record.data.train} rows left out: without an answer to imitate, which method sft needs`,
   );
 });
+
+test("rows that are set aside or skipped are told in words when the run begins", async () => {
+  const path = file.replace("rows.jsonl", "texts.jsonl");
+  const texts = Array.from({ length: 30 }, (_, i) => ({ text: `${1 + (i % 9)} ${1 + (i % 7)} ${1 + (i % 5)}` }));
+  const long = Array.from({ length: 30 }, (_, i) => ({ text: `1 2 3 4 5 6 ${1 + (i % 9)} ${i}` }));
+  writeFileSync(path, toJsonLines([...texts, ...long, { text: 7 }]));
+  const toy = toyRun();
+  await startTraining(toy.context, { ...base, task: path, max_length: 6, eval_steps: 0, output_dir: toy.output });
+  const begin = toy.events.findIndex(({ type }) => type === "begin");
+  const notes = toy.events.slice(0, begin).flatMap((event) => (event.type === "note" ? [event.message] : []));
+  expect(notes).toEqual([
+    expect.stringMatching(/^1 row of .*texts\.jsonl was set aside; the first, on line 61: /),
+    expect.stringMatching(/^\d\d rows skipped, longer than max_length; \d\d rows are trained on$/),
+  ]);
+});

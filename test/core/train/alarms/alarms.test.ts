@@ -153,3 +153,15 @@ describe("not raised too early or for another reason", () => {
     expect(findAlarms([{ step: 0, time: 0, eval_reward: -0.5 }])).toEqual([]);
   });
 });
+
+test("to imitate is to become sure: an entropy that falls is no alarm where nothing is rewarded", () => {
+  const given = (n: number, beside: Values) =>
+    Array.from({ length: n }, (_, i): MetricsRow => {
+      const values = { loss: 3 * 0.9 ** i, entropy: 2 * 0.7 ** i, share_weights_changed: 1, nonfinite_steps: 0 };
+      return { step: i + 1, time: i, ...values, ...beside };
+    });
+  for (let n = 1; n <= 60; n++) {
+    expect(names(given(n, {}))).toEqual([]);
+    expect(names(given(n, { "rewards/margins": n, "rewards/accuracies": 1, eval_reward: 0.5 }))).toEqual([]);
+  }
+});
