@@ -1,10 +1,10 @@
 /** What every command of `hone` shares: its flags, its way to stop, and what becomes of its errors. */
 
 import { InvalidArgumentError, type Command } from "commander";
-import { z } from "zod";
+import type { z } from "zod";
 import { parseBytes } from "../contract/units.ts";
 import type { OpenProgress } from "../engine/types.ts";
-import type { ToolDefinition } from "../contract/chat.ts";
+import { toolSchema, type ToolDefinition } from "../contract/chat.ts";
 import { optionMeta, runConfigSchema } from "../contract/config.ts";
 import { commaList, readJsonFile } from "./config-flags.ts";
 import { exitCodes, paint, reportError, say, usageError } from "./terminal.ts";
@@ -171,20 +171,11 @@ export function readList(path: string, what: string): unknown[] {
   throw usageError(`${path} must hold a JSON list of ${what}`);
 }
 
-const toolSchema = z.looseObject({
-  type: z.literal("function"),
-  function: z.looseObject({
-    name: z.string().min(1),
-    description: z.string().optional(),
-    parameters: z.record(z.string(), z.unknown()).optional(),
-  }),
-});
-
 /** Tools as OpenAI's API takes them: `[{"type": "function", "function": {"name", "description", "parameters"}}]`. */
 export function readTools(path: string): ToolDefinition[] {
   return readList(path, "tools").map((tool, i) => {
     const result = toolSchema.safeParse(tool);
-    if (result.success) return tool as ToolDefinition;
+    if (result.success) return result.data;
     const { path: field, message } = result.error.issues[0];
     throw usageError(
       `${path}, tool ${i + 1}: ${field.length === 0 ? "" : `${field.join(".")}: `}${message}`,

@@ -1,5 +1,7 @@
 /** Conversations and tools as OpenAI's API and Hugging Face's chat templates have them. */
 
+import { z } from "zod";
+
 export interface FunctionCall {
   name: string;
   /** A JSON object, or its text as OpenAI's API sends it. */
@@ -23,6 +25,9 @@ export interface ChatMessage {
   name?: string;
 }
 
+/** Messages from outside: whoever uses them checks the rest, and names the message. */
+export const chatMessageSchema = z.looseObject({ role: z.string() }) as unknown as z.ZodType<ChatMessage>;
+
 /** The call itself, in whichever of the two ways it is written. */
 export function functionOf(call: ToolCallMessage | FunctionCall): FunctionCall {
   return "function" in call ? call.function : call;
@@ -37,6 +42,15 @@ export interface ToolDefinition {
     parameters?: Record<string, unknown>;
   };
 }
+
+export const toolSchema = z.looseObject({
+  type: z.literal("function"),
+  function: z.looseObject({
+    name: z.string().min(1),
+    description: z.string().optional(),
+    parameters: z.record(z.string(), z.unknown()).optional(),
+  }),
+}) as unknown as z.ZodType<ToolDefinition>;
 
 /** What a message says; parts that are no text are left out. */
 export function messageText({ content }: Pick<ChatMessage, "content">): string {

@@ -4,7 +4,7 @@
  */
 
 import { z } from "zod";
-import type { ChatMessage } from "./chat.ts";
+import { chatMessageSchema } from "./chat.ts";
 
 /** One named part of a reward. The reward is the sum of weight × value over all parts. */
 export interface RewardPart {
@@ -14,12 +14,10 @@ export interface RewardPart {
   description: string;
 }
 
-const messageSchema: z.ZodType<ChatMessage> = z.looseObject({ role: z.string() });
-
 /** One answer of a model, with everything that it can be judged by. */
 export const rewardSampleSchema = z.object({
   /** What the model saw first. */
-  prompt: z.array(messageSchema),
+  prompt: z.array(chatMessageSchema),
   /** What the model wrote, as it wrote it, reasoning and tool calls included. Of several turns, the last. */
   completion: z.string(),
   /** `completion` without reasoning and without the calls that count. */
@@ -27,7 +25,7 @@ export const rewardSampleSchema = z.object({
   /** What the model thought; empty when it did not. */
   reasoning: z.string(),
   /** The whole conversation: prompt, every answer, every tool result. */
-  messages: z.array(messageSchema),
+  messages: z.array(chatMessageSchema),
   /** Calls that count, of all turns in order; `result` is what the tool answered. */
   tool_calls: z.array(
     z.object({ name: z.string(), arguments: z.record(z.string(), z.unknown()), result: z.string().optional() }),

@@ -1,7 +1,7 @@
 /** The files of a run folder. Everything in it is plain JSON, JSON Lines or safetensors, readable without Hone. */
 
 import { z } from "zod";
-import type { ChatMessage } from "./chat.ts";
+import { chatMessageSchema } from "./chat.ts";
 
 /** Names of files and folders inside a run folder. */
 export const runFiles = {
@@ -146,7 +146,7 @@ export const rolloutLineSchema = z.object({
   /** Only where there were several. */
   turns: z.array(rolloutTurnSchema).optional(),
   /** The whole conversation; only where there were several turns. */
-  messages: z.array(z.custom<ChatMessage>((value) => typeof value === "object" && value !== null)).optional(),
+  messages: z.array(chatMessageSchema).optional(),
 });
 export type RolloutLine = z.infer<typeof rolloutLineSchema>;
 

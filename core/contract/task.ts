@@ -1,7 +1,7 @@
 /** A task of one's own: the `task.json` of its folder, and what `hone task` prints with `--json`. */
 
 import { z } from "zod";
-import type { ChatMessage, ToolDefinition } from "./chat.ts";
+import { chatMessageSchema, toolSchema } from "./chat.ts";
 import { failureGroupNames, splits } from "./eval.ts";
 import type { RewardFile } from "./reward.ts";
 
@@ -23,17 +23,6 @@ const messages = z
 /** A text is one message: the user's in a prompt, the assistant's elsewhere. */
 const template = z.union([text, messages], { error: 'a text, or a list of messages {"role", "content"}' });
 
-const tool = z.looseObject({
-  type: z.literal("function"),
-  function: z.looseObject({
-    name: text,
-    description: z.string().optional(),
-    parameters: z.record(z.string(), z.unknown()).optional(),
-  }),
-}) as unknown as z.ZodType<ToolDefinition>;
-
-const message = z.looseObject({ role: z.string() }) as unknown as z.ZodType<ChatMessage>;
-
 /** Paths are relative to the folder. One of `data`, `rows` and `generator` gives the rows. */
 export const taskFileSchema = z.strictObject({
   name: z.string().regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, "a name has small letters, digits and - only, such as my-task"),
@@ -48,7 +37,7 @@ export const taskFileSchema = z.strictObject({
     .optional(),
   /** Absent: the rows have a prompt themselves. */
   prompt: template.optional(),
-  tools: z.array(tool).default([]),
+  tools: z.array(toolSchema).default([]),
   /** The tool that every answer must call. */
   tool_choice: text.optional(),
   parallel_calls: z.boolean().optional(),
@@ -179,9 +168,9 @@ export const taskShowOutputSchema = z.object({
     id: z.string(),
     split: z.enum(splits),
     problem: z.string(),
-    prompt: z.array(message),
-    tools: z.array(tool),
-    solution: z.array(message).nullable(),
+    prompt: z.array(chatMessageSchema),
+    tools: z.array(toolSchema),
+    solution: z.array(chatMessageSchema).nullable(),
     drawing: z.string(),
   }),
 });

@@ -3,7 +3,13 @@
 import type { RunConfig } from "../../contract/config.ts";
 import { existsSync, readdirSync } from "node:fs";
 import { z } from "zod";
-import { messageText, functionOf, type ChatMessage, type ToolDefinition } from "../../contract/chat.ts";
+import {
+  messageText,
+  functionOf,
+  type ChatMessage,
+  type ToolDefinition,
+  chatMessageSchema,
+} from "../../contract/chat.ts";
 import { HoneError } from "../../contract/errors.ts";
 import { splits } from "../../contract/eval.ts";
 import type { RewardSample } from "../../contract/reward.ts";
@@ -157,12 +163,10 @@ function callsIn(messages: readonly ChatMessage[]): RewardSample["tool_calls"] {
   return found;
 }
 
-const messagesSchema = z.array(z.custom<ChatMessage>((value) => typeof value === "object" && value !== null));
-
 /** A line of a file: what a run keeps, or as little as a prompt and a completion; other keys are columns of the row. */
 const fileLineSchema = z.looseObject({
   completion: z.string(),
-  prompt: z.union([z.string(), messagesSchema]).default(""),
+  prompt: z.union([z.string(), z.array(chatMessageSchema)]).default(""),
   step: z.number().int().default(0),
   row_id: z.string().optional(),
   row: z.record(z.string(), z.unknown()).optional(),
