@@ -3,9 +3,9 @@
 import { InvalidArgumentError, type Command } from "commander";
 import type { z } from "zod";
 import { parseBytes } from "../contract/units.ts";
-import type { OpenProgress } from "../engine/types.ts";
 import { toolSchema, type ToolDefinition } from "../contract/chat.ts";
 import { optionMeta, runConfigSchema } from "../contract/config.ts";
+import type { OpenProgress } from "../engine/types.ts";
 import { commaList, readJsonFile } from "./config-flags.ts";
 import { exitCodes, paint, reportError, say, usageError } from "./terminal.ts";
 

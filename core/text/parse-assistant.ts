@@ -3,9 +3,9 @@
  * paid for calls: a call counts only if it is one complete, well-formed call of a known tool with valid arguments.
  */
 
-import { callClose, callOpen, thinkClose, thinkOpen } from "./markers.ts";
 import type { ChatMessage, ToolDefinition } from "../contract/chat.ts";
 import { isRecord } from "../contract/is-record.ts";
+import { callClose, callOpen, thinkClose, thinkOpen } from "./markers.ts";
 import { JsonFault, readJson } from "./strict-json.ts";
 import { checkArguments } from "./tool-arguments.ts";
 import type { ToolFormat } from "./tool-format.ts";

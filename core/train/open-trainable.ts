@@ -5,9 +5,9 @@ import type { RunConfig } from "../contract/config.ts";
 import { HoneError } from "../contract/errors.ts";
 import { formatBytes } from "../contract/units.ts";
 import type { Engine, LoraOptions, Model, OpenProgress } from "../engine/types.ts";
+import type { Forward } from "../evaluate/score-rows.ts";
 import { optimizerStateName } from "./run-folder/checkpoints.ts";
 import { adapterSettings, openModel, type ModelFiles } from "./model-ref.ts";
-import type { Forward } from "../evaluate/score-rows.ts";
 
 export async function openTrainable(
   engine: Engine,

@@ -5,6 +5,7 @@ import { HoneError } from "../contract/errors.ts";
 import type { Split } from "../contract/eval.ts";
 import { plural } from "../contract/units.ts";
 import type { Engine, Model, OpenProgress } from "../engine/types.ts";
+import { hasSameIds, type TokenRow } from "../engine/micro-batches.ts";
 import { pickRows } from "../evaluate/evaluate-task.ts";
 import { EnginePolicy, type Chat } from "../evaluate/policy.ts";
 import type { TokenPair } from "../evaluate/preference-accuracy.ts";
@@ -14,7 +15,6 @@ import { dataOptions, openTask } from "../tasks/open-task.ts";
 import type { TrainListener } from "./events.ts";
 import { dpoExamples, sftExamples, skipReasons, type Examples } from "./examples/examples.ts";
 import type { ReadyConfig } from "./loop.ts";
-import { hasSameIds, type TokenRow } from "../engine/micro-batches.ts";
 import { findModel, type ModelFiles } from "./model-ref.ts";
 import { chooseMicroBatchTokens, openTrainable } from "./open-trainable.ts";
 

@@ -10,8 +10,8 @@
 
 import { schedules, type RunConfig } from "../contract/config.ts";
 import { HoneError } from "../contract/errors.ts";
-import type { OptimStepOptions } from "../engine/types.ts";
 import { clamp } from "../contract/numbers.ts";
+import type { OptimStepOptions } from "../engine/types.ts";
 
 export interface Schedule {
   name: (typeof schedules)[number];

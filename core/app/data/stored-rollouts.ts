@@ -1,8 +1,8 @@
 /** Stored rollouts as samples that a reward can score: of a run, or of a JSON Lines file. */
 
-import type { RunConfig } from "../../contract/config.ts";
 import { existsSync, readdirSync } from "node:fs";
 import { z } from "zod";
+import type { RunConfig } from "../../contract/config.ts";
 import {
   messageText,
   functionOf,

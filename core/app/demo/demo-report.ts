@@ -5,12 +5,10 @@ import type { DemoOutput } from "../../contract/cli-json.ts";
 import type { Evaluation, Split } from "../../contract/eval.ts";
 import { textTable } from "../../contract/text-table.ts";
 import { formatBytes, formatCount, formatSeconds } from "../../contract/units.ts";
+import { evenly, mean } from "../../contract/numbers.ts";
 import { writeFileAtomic } from "../../files/atomic.ts";
 import type { Task } from "../../tasks/task.ts";
-import { evenly, mean } from "../../contract/numbers.ts";
 import type { RunFolder } from "../../train/run-folder/run-folder.ts";
-import { curvesSvg, type ReferenceLine } from "./curves-svg.ts";
-import { demoPage, type DemoFacts, type DemoTable } from "./demo-page.ts";
 import {
   controlTable,
   evaluationHeading,
@@ -24,6 +22,8 @@ import {
   referenceText,
   shareText,
 } from "../evaluation/evaluation-text.ts";
+import { curvesSvg, type ReferenceLine } from "./curves-svg.ts";
+import { demoPage, type DemoFacts, type DemoTable } from "./demo-page.ts";
 import { answerPairs, transcript, type AnswerPair } from "./sample-answers.ts";
 
 export interface DemoMaterial {

@@ -16,12 +16,12 @@ import { shortName } from "../../train/model-ref.ts";
 import { peakMemory } from "../../train/loop.ts";
 import { RunFolder } from "../../train/run-folder/run-folder.ts";
 import type { TrainResult } from "../../train/run.ts";
-import { writeDemoReport } from "./demo-report.ts";
-import { demoVerdict } from "./demo-verdict.ts";
 import { evalOutput } from "../evaluation/eval-output.ts";
 import { evaluatePolicy, type EvaluateHooks } from "../evaluation/evaluate-model.ts";
 import type { OpenChoices, OpenPolicy, Session } from "../session.ts";
 import { resumeRun, trainModel, type TrainHooks } from "../train-model.ts";
+import { writeDemoReport } from "./demo-report.ts";
+import { demoVerdict } from "./demo-verdict.ts";
 
 export interface DemoRequest {
   /**

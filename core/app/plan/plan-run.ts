@@ -8,10 +8,10 @@ import { runBytes } from "../../train/run-folder/disk-plan.ts";
 import { prepareRun, type PreparedRun } from "../../train/prepare-run.ts";
 import { RunFolder } from "../../train/run-folder/run-folder.ts";
 import { resolveNewRun } from "../../train/run.ts";
-import { probeBatch } from "./probe-batch.ts";
-import { probeStep, type MethodProbe } from "./probe-step.ts";
 import { trainContext, type TrainHooks } from "../train-model.ts";
 import type { Session } from "../session.ts";
+import { probeBatch } from "./probe-batch.ts";
+import { probeStep, type MethodProbe } from "./probe-step.ts";
 
 const unfinishedNote =
   "answers were still being written when the measurement ended, and later tokens take longer than the first: a step may take up to twice the time";

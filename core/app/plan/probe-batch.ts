@@ -1,8 +1,8 @@
 /** How long a step of SFT or DPO takes on this machine: a part of one is done, and what is left out is computed from it. */
 
-import { rowsFor, toolsOf } from "../../tasks/task.ts";
 import { mean, sum } from "../../contract/numbers.ts";
 import { packMicroBatches, tokensOf, type TokenRow } from "../../engine/micro-batches.ts";
+import { rowsFor, toolsOf } from "../../tasks/task.ts";
 import type { PreparedRun } from "../../train/prepare-run.ts";
 import { PromptOrder } from "../../train/prompt-order.ts";
 import { expectedLength, quick, sample, update, type MethodProbe } from "./probe-step.ts";

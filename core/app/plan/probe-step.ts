@@ -1,11 +1,11 @@
 /** How long a training step takes on this machine: a part of one is done, and what is left out is computed from it. */
 
 import type { RunConfig } from "../../contract/config.ts";
+import { mean, sum } from "../../contract/numbers.ts";
 import type { Model, Sample } from "../../engine/types.ts";
+import { packMicroBatches } from "../../engine/micro-batches.ts";
 import type { EnginePolicy } from "../../evaluate/policy.ts";
 import { toolsOf } from "../../tasks/task.ts";
-import { mean, sum } from "../../contract/numbers.ts";
-import { packMicroBatches } from "../../engine/micro-batches.ts";
 import type { PreparedRun } from "../../train/prepare-run.ts";
 import { PromptOrder } from "../../train/prompt-order.ts";
 import { criticGradients } from "../../train/rl/ppo.ts";

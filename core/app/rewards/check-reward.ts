@@ -10,8 +10,8 @@ import {
   type RewardPartType,
   type RewardSample,
 } from "../../contract/reward.ts";
-import { openReward } from "../../rewards/open-reward.ts";
 import { requireFilePlace } from "../../files/system-error.ts";
+import { openReward } from "../../rewards/open-reward.ts";
 
 /** What made answers answer. */
 const question = "What is 2 + 2?";

@@ -6,8 +6,8 @@
 import type { RewardTrial } from "../../contract/reward.ts";
 import { mean } from "../../contract/numbers.ts";
 import { formatPercent } from "../../contract/units.ts";
-import { rankCorrelation, standardErrorsBetween } from "./reward-statistics.ts";
 import type { StoredRollout } from "../data/stored-rollouts.ts";
+import { rankCorrelation, standardErrorsBetween } from "./reward-statistics.ts";
 
 /** A rollout with its new reward. */
 export interface Judged extends StoredRollout {

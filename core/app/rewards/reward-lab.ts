@@ -5,9 +5,9 @@ import { allEqual } from "../../contract/numbers.ts";
 import type { RewardTrial, ScoredRollout } from "../../contract/reward.ts";
 import { openReward } from "../../rewards/open-reward.ts";
 import type { Reward } from "../../rewards/reward.ts";
+import { rolloutsOfFile, rolloutsOfRun, type StoredRollout } from "../data/stored-rollouts.ts";
 import { controlFigures, suspectHacking, type Judged } from "./reward-hacking.ts";
 import { distribution, rankCorrelation } from "./reward-statistics.ts";
-import { rolloutsOfFile, rolloutsOfRun, type StoredRollout } from "../data/stored-rollouts.ts";
 
 export interface TrialRequest {
   /** Reward file. */

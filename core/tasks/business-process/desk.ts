@@ -1,8 +1,8 @@
 /** One case at the desk: the tools act on a simulated database, an answer without a call closes the case. */
 
 import type { ChatMessage } from "../../contract/chat.ts";
-import type { Action, Episode, Score, Step, StopReason } from "../task.ts";
 import { isCut } from "../../text/parse-assistant.ts";
+import type { Action, Episode, Score, Step, StopReason } from "../task.ts";
 import type { DeskRow, Order } from "./orders.ts";
 import { resolve, tells, type DeskAction } from "./policy.ts";
 

@@ -5,8 +5,8 @@ import { Random } from "../../contract/random.ts";
 import type { Severity } from "../../contract/task.ts";
 import { plural, formatDecimal } from "../../contract/units.ts";
 import { mean } from "../../contract/numbers.ts";
-import { playAnswer, probeAnswers, type AnswerKind, type PlayedAnswer } from "./probe-answers.ts";
 import type { Task, TaskRow } from "../task.ts";
+import { playAnswer, probeAnswers, type AnswerKind, type PlayedAnswer } from "./probe-answers.ts";
 
 export type Find = (severity: Severity, code: string, message: string, fix: string) => void;
 

@@ -5,10 +5,10 @@ import { splits, type Split } from "../../contract/eval.ts";
 import type { TaskCheck, TaskFinding } from "../../contract/task.ts";
 import { plural } from "../../contract/units.ts";
 import { evenly, mean } from "../../contract/numbers.ts";
+import { rowsFor, toolsOf, type Task, type TaskRow } from "../task.ts";
 import { checkRewards, range, tryAnswers, type Find } from "./check-rewards.ts";
 import { answerKinds } from "./probe-answers.ts";
 import { findLeaks } from "./split-leaks.ts";
-import { rowsFor, toolsOf, type Task, type TaskRow } from "../task.ts";
 
 export interface CheckTaskOptions {
   /** Length of a rendered prompt, with a model. Absent: characters are counted. */

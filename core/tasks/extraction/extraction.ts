@@ -8,9 +8,9 @@ import type { RewardPart } from "../../contract/reward.ts";
 import { isRecord } from "../../contract/is-record.ts";
 import { jsonIn } from "../../text/strict-json.ts";
 import { pythonJson } from "../../text/tool-format.ts";
+import { isCut } from "../../text/parse-assistant.ts";
 import { splitGroups } from "../split-groups.ts";
 import { oneTurnEpisode, textAction, weigh, type Action, type FailureKind, type Score, type Task } from "../task.ts";
-import { isCut } from "../../text/parse-assistant.ts";
 import { documents, type DocumentKind } from "./documents.ts";
 import type { FieldValue } from "./fields.ts";
 

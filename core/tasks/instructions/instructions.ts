@@ -3,9 +3,9 @@
 import type { ChatMessage } from "../../contract/chat.ts";
 import { Random } from "../../contract/random.ts";
 import type { RewardPart } from "../../contract/reward.ts";
+import { isCut } from "../../text/parse-assistant.ts";
 import { splitGroups } from "../split-groups.ts";
 import { oneTurnEpisode, textAction, weigh, type Action, type FailureKind, type Score, type Task } from "../task.ts";
-import { isCut } from "../../text/parse-assistant.ts";
 import { families, holds, kindNames, kindOf, kinds, type KindName } from "./kinds.ts";
 import { combinationRows, combinations, parseRow, topicWord, type InstructionRow } from "./rows.ts";
 

@@ -10,11 +10,6 @@ import type { Split } from "../../contract/eval.ts";
 import type { Seed } from "../../contract/random.ts";
 import type { RewardPart } from "../../contract/reward.ts";
 import type { Reward } from "../../rewards/reward.ts";
-import { Grading, type GradingOptions } from "./grading.ts";
-import { drawRow } from "./draw-row.ts";
-import { rewardSample, type PlayedTurn } from "./reward-sample.ts";
-import { RowTable, type DataTaskRow } from "./row-table.ts";
-import { usualShares, type SplitShares } from "./split-keys.ts";
 import {
   oneTurnEpisode,
   weigh,
@@ -26,6 +21,11 @@ import {
   type StopReason,
   type Task,
 } from "../task.ts";
+import { Grading, type GradingOptions } from "./grading.ts";
+import { drawRow } from "./draw-row.ts";
+import { rewardSample, type PlayedTurn } from "./reward-sample.ts";
+import { RowTable, type DataTaskRow } from "./row-table.ts";
+import { usualShares, type SplitShares } from "./split-keys.ts";
 
 export type { DataTaskRow } from "./row-table.ts";
 

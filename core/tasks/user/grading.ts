@@ -6,8 +6,8 @@ import type { RewardFile, RewardPart, RewardPartType, RewardResult } from "../..
 import { brief } from "../../contract/units.ts";
 import { readJson } from "../../files/json.ts";
 import { isCut } from "../../text/parse-assistant.ts";
-import type { PlayedTurn } from "./reward-sample.ts";
 import type { FailureKind, Score, StopReason } from "../task.ts";
+import type { PlayedTurn } from "./reward-sample.ts";
 
 export interface DeclaredFailure extends FailureKind {
   /** It happened when this part is worth less than `below` (default 1). Absent: a script names it. */

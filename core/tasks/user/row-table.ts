@@ -5,11 +5,11 @@ import { HoneError } from "../../contract/errors.ts";
 import { splits, type Split } from "../../contract/eval.ts";
 import type { Seed } from "../../contract/random.ts";
 import { plural } from "../../contract/units.ts";
+import type { RowUse } from "../task.ts";
 import { TextColumn } from "./columns.ts";
 import type { TaskData } from "./data-task.ts";
 import { RowStore } from "./row-store.ts";
 import { dealRows, TiedGroups, type SplitShares } from "./split-keys.ts";
-import type { RowUse } from "../task.ts";
 
 /** A row by its place: what it holds is read when it is needed. */
 export interface DataTaskRow {

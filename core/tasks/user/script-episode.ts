@@ -5,9 +5,9 @@ import type { ChatMessage } from "../../contract/chat.ts";
 import { HoneError } from "../../contract/errors.ts";
 import type { Seed } from "../../contract/random.ts";
 import { isCut, assistantMessage } from "../../text/parse-assistant.ts";
+import { EnvironmentError, type Action, type Episode, type Score, type Step, type StopReason } from "../task.ts";
 import type { Grade, TaskData } from "./data-task.ts";
 import type { PlayedTurn } from "./reward-sample.ts";
-import { EnvironmentError, type Action, type Episode, type Score, type Step, type StopReason } from "../task.ts";
 import type { TaskScript } from "./task-script.ts";
 
 export type EnvironmentFunction = "start" | "step" | "end" | "solve";

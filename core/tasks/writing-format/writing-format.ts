@@ -3,9 +3,9 @@
 import type { ChatMessage } from "../../contract/chat.ts";
 import { Random } from "../../contract/random.ts";
 import type { RewardPart } from "../../contract/reward.ts";
+import { isCut } from "../../text/parse-assistant.ts";
 import { splitGroups } from "../split-groups.ts";
 import { oneTurnEpisode, weigh, type Action, type FailureKind, type Score, type Task } from "../task.ts";
-import { isCut } from "../../text/parse-assistant.ts";
 import { areaRows, areas, parseRow, spokenDate, type Deed, type NoteRow } from "./notes.ts";
 
 /** A style is learned from a few dozen examples: nine areas of seven. */

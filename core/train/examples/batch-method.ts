@@ -1,11 +1,11 @@
 /** What SFT and DPO share: batches of given examples in a seeded order, one optimizer step on each. */
 
-import type { Model } from "../../engine/types.ts";
 import { CancelledError } from "../../contract/errors.ts";
-import type { Examples } from "./examples.ts";
+import type { Model } from "../../engine/types.ts";
 import type { Method, ReadyConfig } from "../loop.ts";
 import { PromptOrder } from "../prompt-order.ts";
 import { learningRate, makeSchedule, optimizerOptions } from "../schedule.ts";
+import type { Examples } from "./examples.ts";
 
 export interface BatchRun<Item> {
   config: ReadyConfig;

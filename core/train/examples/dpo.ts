@@ -3,13 +3,13 @@
  * frozen reference stands. Dropout is off. Reads top to bottom.
  */
 
+import { sum } from "../../contract/numbers.ts";
+import { packMicroBatches, sliceOf, spread, tokensOf, type TokenRow } from "../../engine/micro-batches.ts";
 import type { TokenPair } from "../../evaluate/preference-accuracy.ts";
-import { batchMethod, type BatchRun } from "./batch-method.ts";
 import type { Method } from "../loop.ts";
 import { dpoLoss, type DpoResult } from "../losses/dpo.ts";
-import { sum } from "../../contract/numbers.ts";
 import { mergeStats, statMean } from "../losses/stats.ts";
-import { packMicroBatches, sliceOf, spread, tokensOf, type TokenRow } from "../../engine/micro-batches.ts";
+import { batchMethod, type BatchRun } from "./batch-method.ts";
 import type { PairReference } from "./pair-reference.ts";
 
 export interface DpoRun extends BatchRun<TokenPair> {

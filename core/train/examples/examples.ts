@@ -2,11 +2,11 @@
 
 import { HoneError } from "../../contract/errors.ts";
 import type { RunConfig } from "../../contract/config.ts";
+import { hasSameIds, type TokenRow } from "../../engine/micro-batches.ts";
 import { preferenceTokens, type TokenPair } from "../../evaluate/preference-accuracy.ts";
 import type { Chat } from "../../evaluate/policy.ts";
 import { trainedRow, type RowChat } from "../../evaluate/trained-row.ts";
 import type { Task, TaskRow } from "../../tasks/task.ts";
-import { hasSameIds, type TokenRow } from "../../engine/micro-batches.ts";
 
 /** What training draws from, and why other rows are not in it: a count by reason. */
 export interface Examples<Item> {

@@ -1,12 +1,12 @@
 /** Supervised fine-tuning: the next token of given answers, as likely as can be. Reads top to bottom. */
 
-import { batchMethod, type BatchRun } from "./batch-method.ts";
-import type { Method } from "../loop.ts";
 import { sum } from "../../contract/numbers.ts";
+import { packMicroBatches, sliceOf, spread, tokensOf, type TokenRow } from "../../engine/micro-batches.ts";
+import type { Method } from "../loop.ts";
 import { sftLoss } from "../losses/sft.ts";
 import { mergeStats, statMean } from "../losses/stats.ts";
 import { stepNormalisers } from "../losses/types.ts";
-import { packMicroBatches, sliceOf, spread, tokensOf, type TokenRow } from "../../engine/micro-batches.ts";
+import { batchMethod, type BatchRun } from "./batch-method.ts";
 
 export function sftMethod(run: BatchRun<TokenRow>): Method {
   const { config, model } = run;

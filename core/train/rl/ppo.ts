@@ -8,14 +8,14 @@
  * The critic is a head on the policy's last hidden state. In the first `critic_warmup_steps` steps it alone learns.
  */
 
-import type { ForwardResult } from "../../engine/types.ts";
-import type { Method, ReadyConfig } from "../loop.ts";
-import { gae, whiten } from "../losses/gae.ts";
 import { mean, variance } from "../../contract/numbers.ts";
-import { ppoLoss } from "../losses/ppo.ts";
-import { valueLoss } from "../losses/value.ts";
+import type { ForwardResult } from "../../engine/types.ts";
 import { sliceOf, type MicroBatch } from "../../engine/micro-batches.ts";
 import { isCut } from "../../text/parse-assistant.ts";
+import type { Method, ReadyConfig } from "../loop.ts";
+import { gae, whiten } from "../losses/gae.ts";
+import { ppoLoss } from "../losses/ppo.ts";
+import { valueLoss } from "../losses/value.ts";
 import { worked, type RlRun } from "./rl.ts";
 import { toRolloutLines } from "./rollout-lines.ts";
 import { rolloutMetrics } from "./rollout-metrics.ts";

@@ -3,12 +3,12 @@
  * better ones. One step is one batch of rollouts and all optimizer steps on it. Reads top to bottom.
  */
 
+import { tokensOf } from "../../engine/micro-batches.ts";
 import type { Forward } from "../../evaluate/score-rows.ts";
-import { groupAdvantages } from "./advantages.ts";
 import type { Method, ReadyConfig } from "../loop.ts";
 import { grpoLoss } from "../losses/grpo.ts";
 import { gspoLoss } from "../losses/gspo.ts";
-import { tokensOf } from "../../engine/micro-batches.ts";
+import { groupAdvantages } from "./advantages.ts";
 import { toRolloutLines } from "./rollout-lines.ts";
 import { rolloutMetrics } from "./rollout-metrics.ts";
 import { RolloutSampler, type RolloutGroup, type RolloutSource } from "./rollouts.ts";

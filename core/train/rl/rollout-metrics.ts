@@ -1,7 +1,7 @@
 /** What one step's rollouts look like, under TRL's metric names. A metric that cannot be computed is absent. */
 
-import type { Task } from "../../tasks/task.ts";
 import { allEqual, mean, standardDeviation, sum, tally } from "../../contract/numbers.ts";
+import type { Task } from "../../tasks/task.ts";
 import { isCut } from "../../text/parse-assistant.ts";
 import type { Rollout, RolloutGroup } from "./rollouts.ts";
 

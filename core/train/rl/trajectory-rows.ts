@@ -4,8 +4,8 @@
  * where the template has rewritten the history, a new row begins with that turn's own prompt.
  */
 
-import type { Answer } from "../../evaluate/policy-types.ts";
 import type { TokenRow } from "../../engine/micro-batches.ts";
+import type { Answer } from "../../evaluate/policy-types.ts";
 
 export interface TrajectoryRow extends TokenRow {
   /** The sampler's log-probs at temperature 1; NaN where the environment wrote. One per id. */

@@ -1,14 +1,14 @@
 /** From scored rollouts to a better policy: one or more optimizer steps over mini-batches of groups. */
 
-import type { ForwardOptions, ForwardResult, Model, OptimStepOptions } from "../../engine/types.ts";
-import type { Forward } from "../../evaluate/score-rows.ts";
 import { mean, sum } from "../../contract/numbers.ts";
+import type { ForwardOptions, ForwardResult, Model, OptimStepOptions } from "../../engine/types.ts";
+import { packMicroBatches, sliceOf, spread, type MicroBatch } from "../../engine/micro-batches.ts";
+import type { Forward } from "../../evaluate/score-rows.ts";
 import { count, mergeStats, policyMetrics, statMean, type Stats, type PolicyStat } from "../losses/stats.ts";
 import { stepNormalisers, type LossResult, type Normalisers } from "../losses/types.ts";
-import { packMicroBatches, sliceOf, spread, type MicroBatch } from "../../engine/micro-batches.ts";
 import type { ReadyConfig } from "../loop.ts";
-import type { RolloutGroup, RolloutRow } from "./rollouts.ts";
 import { learningRate, makeSchedule, optimizerOptions } from "../schedule.ts";
+import type { RolloutGroup, RolloutRow } from "./rollouts.ts";
 
 type Metrics = Record<string, number>;
 

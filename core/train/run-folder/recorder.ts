@@ -7,6 +7,7 @@ import { errorMessage } from "../../contract/errors.ts";
 import { writeFileAtomic } from "../../files/atomic.ts";
 import { toJsonLines } from "../../files/jsonl.ts";
 import { findAlarms, type AlarmName } from "../alarms/alarms.ts";
+import type { TrainListener } from "../events.ts";
 import {
   checkpointFolder,
   checkpointsToRemove,
@@ -14,7 +15,6 @@ import {
   removeCheckpoint,
   writeCheckpoint,
 } from "./checkpoints.ts";
-import type { TrainListener } from "../events.ts";
 import type { RunFolder } from "./run-folder.ts";
 
 /** An alarm that was clear for fewer steps is the same one still. */

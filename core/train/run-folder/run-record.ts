@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { HoneError } from "../../contract/errors.ts";
 import type { RunRecord } from "../../contract/run.ts";
 import { listFiles, sha256File } from "../../files/manifest.ts";
-import { optimizerStateName } from "./checkpoints.ts";
 import type { ModelFiles } from "../model-ref.ts";
 import type { PreparedRun, TrainContext } from "../prepare-run.ts";
+import { optimizerStateName } from "./checkpoints.ts";
 
 export async function makeRecord(context: TrainContext, prepared: PreparedRun): Promise<RunRecord> {
   const { config, files, task, rows, model, totalSteps, heldOutRows } = prepared;
