@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { isUsed, optionNames, rlMethods, type OptionName } from "../../../../core/contract/config.ts";
 import type { MetricsRow } from "../../../../core/contract/run.ts";
 import { findAlarms } from "../../../../core/train/alarms/alarms.ts";
 
@@ -127,6 +128,13 @@ describe("raised, with words and one action", () => {
     expect(alarm).toMatchObject({ step: rows.length });
     expect(alarm?.message).toMatch(/^[a-z0-9].{20,}$/);
     expect(alarm?.action).toMatch(/^[a-z].{10,}$/);
+    // PPO's answers are always scored again, so it never comes to that.
+    const methods = name === "sampler_mismatch" ? (["gspo", "grpo"] as const) : rlMethods;
+    for (const option of alarm?.action.match(/[a-z]+(?:_[a-z]+)+/g) ?? []) {
+      expect(optionNames).toContain(option);
+      for (const method of methods)
+        expect(isUsed(option as OptionName, { method, finetuning_type: "lora" })).toBe(true);
+    }
   });
 });
 
