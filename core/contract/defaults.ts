@@ -5,6 +5,7 @@
  */
 
 import { rlMethods, type Method, type RunConfig, type RunConfigInput } from "./config.ts";
+import { defaultSplitSeed } from "./eval.ts";
 
 type Finetuning = RunConfig["finetuning_type"];
 
@@ -16,7 +17,7 @@ const common = {
   thinking: null,
   output_dir: null,
   seed: 42,
-  split_seed: 2026,
+  split_seed: defaultSplitSeed,
   max_steps: null,
   num_train_epochs: 1,
   batch_size: 8,

@@ -6,6 +6,9 @@ import { z } from "zod";
 export const splits = ["train", "validation", "held-out"] as const;
 export type Split = (typeof splits)[number];
 
+/** Of the division into parts, where nothing else is said: what is trained on and what is measured on never meet. */
+export const defaultSplitSeed = 2026;
+
 /** The four basic kinds of error, most basic first. Every failure kind of a task is one of them. */
 export const failureGroups = {
   call: "wrong call: the answer has not the form that the task asks for",

@@ -1,8 +1,7 @@
 /** Divides the groups of a made task: every group in one part, whatever its rows. */
 
-import type { Split } from "../contract/eval.ts";
+import { defaultSplitSeed, type Split } from "../contract/eval.ts";
 import { Random, type Seed } from "../contract/random.ts";
-import { defaultSplitSeed } from "./tic-tac-toe/split.ts";
 
 /** Shares of the groups, rounded; what is left trains. Every part gets a group where there are three. */
 const heldOutShare = 0.25;

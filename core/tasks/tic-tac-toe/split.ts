@@ -3,13 +3,11 @@
  * of memory.
  */
 
-import type { Split } from "../../contract/eval.ts";
+import { defaultSplitSeed, type Split } from "../../contract/eval.ts";
 import { Random, type Seed } from "../../contract/random.ts";
 import { plies, winningSquares, type Board } from "./board.ts";
 import { allBoards } from "./boards.ts";
 import { canonicalBoard } from "./symmetry.ts";
-
-export const defaultSplitSeed = 2026;
 
 /** Share of each stratum, rounded, that is held out, and that is kept for choosing checkpoints. */
 const heldOutShare = 0.2;

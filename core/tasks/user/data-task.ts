@@ -6,7 +6,7 @@
 import { messageText, type ChatMessage, type ToolDefinition } from "../../contract/chat.ts";
 import type { DataRow } from "../../contract/data.ts";
 import { HoneError } from "../../contract/errors.ts";
-import type { Split } from "../../contract/eval.ts";
+import { defaultSplitSeed, type Split } from "../../contract/eval.ts";
 import type { Seed } from "../../contract/random.ts";
 import type { RewardPart } from "../../contract/reward.ts";
 import type { Reward } from "../../rewards/reward.ts";
@@ -78,8 +78,6 @@ export type Grade = (
   own?: { values: Record<string, number>; info?: Record<string, unknown> },
 ) => Promise<Score>;
 
-const usualSplitSeed = 2026;
-
 /** A task with the rows at hand; what user-made tasks build on. */
 export interface DataTask extends Task<DataTaskRow> {
   /** What a row holds: a new object every time. */
@@ -126,7 +124,7 @@ export async function dataTask(
       failures: grading.failures,
       outcomes: grading.outcomes,
       limits: { turns: 1, tokens: 512, seconds: 120, ...options.limits },
-      rows: (split, { seed = usualSplitSeed } = {}) => parts(split, seed),
+      rows: (split, { seed = defaultSplitSeed } = {}) => parts(split, seed),
       parseRow: (value) => knownRow(value, table, name),
       problem: (row) => table.problem(row.index),
       prompt: (row) => read(row).prompt,

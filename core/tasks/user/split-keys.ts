@@ -1,6 +1,6 @@
 /** Divides a user's rows by key, the same way for the same keys and seed, whatever their order in the file. */
 
-import { splits, type Split } from "../../contract/eval.ts";
+import { splits } from "../../contract/eval.ts";
 import type { Seed } from "../../contract/random.ts";
 import { hash48, TextNumbers } from "./columns.ts";
 

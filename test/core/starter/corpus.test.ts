@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
+import { defaultSplitSeed } from "../../../core/contract/eval.ts";
 import { defaultsFor } from "../../../core/contract/defaults.ts";
 import { Random } from "../../../core/contract/random.ts";
 import { boardSource, call, facts, moveAnswer } from "../../../core/starter/corpus.ts";
-import { defaultSplitSeed, splitClasses } from "../../../core/tasks/tic-tac-toe/split.ts";
+import { splitClasses } from "../../../core/tasks/tic-tac-toe/split.ts";
 import { canonicalBoard } from "../../../core/tasks/tic-tac-toe/symmetry.ts";
 
 describe("the starter's exchanges", () => {

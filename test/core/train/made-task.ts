@@ -34,7 +34,7 @@ export function madeTask(
       throw new Error("there are no episodes");
     },
     ...(abilities.includes("solution") && { solution: answerOf }),
-    ...(abilities.includes("example") && { example: ({ example }) => example as Example }),
+    ...(abilities.includes("example") && { example: ({ example }) => example }),
     ...(abilities.includes("preference") && {
       preference: (row) => ({ chosen: answerOf(row), rejected: row.worse ?? [] }),
     }),
