@@ -9,7 +9,7 @@ import {
   shellWord,
 } from "../../../core/contract/units.ts";
 import type { TrainEvent } from "../../../core/train/events.ts";
-import { normalizeFlags, readConfigFlags } from "../../../core/cli/config-flags.ts";
+import { commaList, normalizeFlags, readConfigFlags } from "../../../core/cli/config-flags.ts";
 import { asTyped, sparkline } from "../../../core/cli/terminal.ts";
 import { cutVisible, TrainProgress } from "../../../core/cli/train-progress.ts";
 import { TimeLeft } from "../../../core/train/clock.ts";
@@ -102,7 +102,7 @@ test("flags become typed options", () => {
     learningRate: "1e-5",
     logCompletions: "false",
     decayAll: true,
-    loraTargetModules: "q_proj, v_proj",
+    loraTargetModules: commaList("v_proj, o_proj", commaList("q_proj")),
     method: "grpo",
     maxSteps: "1_000",
     lr: "0.1",
@@ -112,7 +112,7 @@ test("flags become typed options", () => {
     learning_rate: 1e-5,
     log_completions: false,
     decay_all: true,
-    lora_target_modules: ["q_proj", "v_proj"],
+    lora_target_modules: ["q_proj", "v_proj", "o_proj"],
     method: "grpo",
     max_steps: 1000,
     lr: 0.1,
