@@ -60,7 +60,7 @@ function addImport(data: Command): void {
     .requiredOption("--name <name>", "name of the new dataset")
     .option(...mapFlag);
   runs(command, async (cli, flags, [file]) => {
-    const opened = await openData(file, { map: readMap(flags) });
+    const opened = await openData(file, { map: readMap(flags), signal: cli.signal });
     const dataset = await createDataset({
       name: flags["name"] as string,
       source: file,
@@ -69,7 +69,6 @@ function addImport(data: Command): void {
         let rows = 0;
         let first: SetAsideRow | undefined;
         for await (const { raw, entry } of opened.pairs()) {
-          cli.signal.throwIfAborted();
           if (!isSetAside(entry) && !("reason" in raw)) {
             row(opened.settled(raw, entry));
             rows++;

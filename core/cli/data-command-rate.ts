@@ -61,7 +61,7 @@ async function rateDrawn(cli: Cli, name: string, flags: Record<string, unknown>)
   const say = printer(cli);
   try {
     const lines = reader[Symbol.asyncIterator]();
-    for await (const prompt of promptsOf(flags)) {
+    for await (const prompt of promptsOf(cli, flags)) {
       const [a, b] = await twoAnswers(policy, prompt, flags, cli.signal);
       say(`\n${prompt.map((message) => `${message.role}: ${messageText(message)}`).join("\n")}`);
       if (a === b) {
@@ -90,13 +90,13 @@ function report(cli: Cli, dataset: Dataset, before: number): void {
   else print(`${note}: ${name} has ${plural(size, "row")}`);
 }
 
-async function* promptsOf(flags: Record<string, unknown>): AsyncGenerator<ChatMessage[]> {
+async function* promptsOf({ signal }: Cli, flags: Record<string, unknown>): AsyncGenerator<ChatMessage[]> {
   if (typeof flags["prompt"] === "string") {
     const given = readPrompt(flags["prompt"]);
     yield typeof given === "string" ? [{ role: "user", content: given }] : (given as ChatMessage[]);
     return;
   }
-  for await (const row of (await openData(flags["from"] as string)).rows()) {
+  for await (const row of (await openData(flags["from"] as string, { signal })).rows()) {
     const prompt = promptOf(row);
     if (prompt !== undefined && prompt.length > 0) yield prompt;
   }

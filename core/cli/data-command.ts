@@ -18,7 +18,7 @@ import { dataStats } from "../data/statistics.ts";
 import type { RowLoss } from "../evaluate/trained-row.ts";
 import { requireFilePlace, requireWritable } from "../files/system-error.ts";
 import { findModel } from "../train/model-ref.ts";
-import { addChatFlags, modelChoices, oneOf, realNumber, runs, wholeNumber } from "./command.ts";
+import { addChatFlags, modelChoices, oneOf, realNumber, runs, wholeNumber, type Cli } from "./command.ts";
 import { addDatasetCommands, mapFlag, readMap } from "./data-command-datasets.ts";
 import { addRateCommand } from "./data-command-rate.ts";
 import { exitCodes, paint, print, printJson, say, usageError } from "./terminal.ts";
@@ -52,8 +52,8 @@ function fileCommand(data: Command, name: string, summary: string, description: 
     .option(...mapFlag);
 }
 
-function open(file: string, flags: Record<string, unknown>): Promise<Data> {
-  return openData(file, { map: readMap(flags) });
+function open(file: string, flags: Record<string, unknown>, { signal }: Cli): Promise<Data> {
+  return openData(file, { map: readMap(flags), signal });
 }
 
 function addCheck(data: Command): void {
@@ -64,7 +64,7 @@ function addCheck(data: Command): void {
     "Reads every row and tells what it is for, by the exact names of its columns. Bad rows are listed with line, row and reason. Exit code 1 when no row is good.",
   );
   runs(check, async (cli, flags, [file]) => {
-    const report = await (await open(file, flags)).check();
+    const report = await (await open(file, flags, cli)).check();
     if (cli.json) printJson(report);
     else print(checkText(report));
     return report.ok === 0 ? exitCodes.failed : exitCodes.ok;
@@ -97,7 +97,7 @@ function addShow(data: Command): void {
   show.requiredOption("--row <number>", "number of the record, from 1", wholeNumber(1));
   runs(show, async (cli, flags, [file]) => {
     const number = flags["row"] as number;
-    const opened = await open(file, flags);
+    const opened = await open(file, flags, cli);
     const entry = await opened.row(number);
     if (cli.json) return printJson(entry);
     print(rowText(entry));
@@ -156,7 +156,7 @@ function addTokens(data: Command): void {
   );
   addModel(tokens.requiredOption("--row <number>", "number of the record, from 1", wholeNumber(1)), true);
   runs(tokens, async (cli, flags, [file]) => {
-    const entry = await (await open(file, flags)).row(flags["row"] as number);
+    const entry = await (await open(file, flags, cli)).row(flags["row"] as number);
     if (isSetAside(entry)) {
       const { row, line } = entry.place;
       throw usageError(`row ${row} (line ${line}) is set aside: ${entry.reason}`, "mend it, or choose another row");
@@ -188,13 +188,13 @@ function addStats(data: Command): void {
   );
   addModel(stats, false).option("--against <file>", "a test set: rows whose prompt stands in it are listed as leaked");
   runs(stats, async (cli, flags, [file]) => {
-    const opened = await open(file, flags);
+    const opened = await open(file, flags, cli);
     const chat = flags["model"] === undefined ? undefined : await openChat(flags);
     const loss = (flags["lossMask"] as RowLoss | undefined) ?? null;
     const against = flags["against"] as string | undefined;
     const report = await dataStats(opened, {
       signal: cli.signal,
-      ...(against !== undefined && { against: await openData(against, { map: readMap(flags) }) }),
+      ...(against !== undefined && { against: await open(against, flags, cli) }),
       ...(chat !== undefined && {
         measure: (row) => {
           const { ids, trained, rejected } = rowTokens(chat, row, loss);
@@ -265,7 +265,7 @@ function addSplit(data: Command): void {
     requireWritable(out, "choose another --out");
     const [seed, validation, test] = [flags["seed"], flags["validation"], flags["test"]] as [number, number, number];
     const group = flags["group"] as string | undefined;
-    const opened = await open(file, flags);
+    const opened = await open(file, flags, cli);
     const counts = await splitData(opened, out, { seed, validation, test, ...(group !== undefined && { group }) });
     if (cli.json) return printJson({ out, seed, ...counts });
     if (counts.set_aside_count > 0)
@@ -296,7 +296,12 @@ function addExport(data: Command): void {
     const out = resolve(flags["out"] as string);
     requireFilePlace(out, "choose another --out");
     const format = flags["to"] as ExportFormat;
-    const { rows, setAside } = await exportData(await open(file, flags), out, format, flags["shape"] as ExportShape);
+    const { rows, setAside } = await exportData(
+      await open(file, flags, cli),
+      out,
+      format,
+      flags["shape"] as ExportShape,
+    );
     const listed = setAside.slice(0, 1000).map(({ place: { line, row }, reason }) => ({ line, row, reason }));
     if (cli.json) {
       return printJson({ out, format, rows, set_aside: listed, set_aside_count: setAside.length });

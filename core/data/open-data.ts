@@ -1,6 +1,7 @@
 /** A user's data: rows as Hone understands them, one after the other or by number, without loading the file. */
 
 import { existsSync } from "node:fs";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { DataReport } from "../contract/data-json.ts";
 import {
   isSetAside,
@@ -30,7 +31,14 @@ import { understand } from "./understand.ts";
 export interface OpenDataOptions {
   /** Field → column, where a column is not named as its field: `{prompt: "question"}`. */
   map?: Mapping;
+  /** Ends whatever reads the rows. */
+  signal?: AbortSignal;
 }
+
+/** Milliseconds of reading between two turns of the event loop, which hears an interrupt. */
+const longestTurn = 50;
+/** Rows between two looks at the clock. */
+const clockRows = 64;
 
 /** Entries of `set_aside` in a report. */
 const mostSetAside = 1000;
@@ -39,10 +47,10 @@ const mostSetAside = 1000;
  * Opens a file of rows, a dataset by its name, or `-` for what is piped in. Only the places of the rows are kept: 20
  * bytes each. Throws `no-such-file`, `bad-encoding`, `unknown-format`, `bad-header`, `bad-parquet`, `bad-map`.
  */
-export async function openData(reference: string, { map = {} }: OpenDataOptions = {}): Promise<Data> {
+export async function openData(reference: string, { map = {}, signal }: OpenDataOptions = {}): Promise<Data> {
   const dataset = existsSync(reference) ? undefined : findDataset(reference);
   const source = dataset === undefined ? await openSource(reference) : (await openDataset(dataset)).source();
-  return Data.over(source, map);
+  return Data.over(source, map, signal);
 }
 
 /** `first`: the first of the rows that could not be used. */
@@ -69,8 +77,9 @@ export class Data {
   readonly warnings: readonly string[];
   readonly #source: RecordSource;
   readonly #reading: Reading;
+  readonly #signal: AbortSignal | undefined;
 
-  private constructor(source: RecordSource, reading: Reading, columns: readonly string[]) {
+  private constructor(source: RecordSource, reading: Reading, columns: readonly string[], signal?: AbortSignal) {
     this.name = source.name;
     this.format = source.format;
     this.size = source.size;
@@ -80,16 +89,17 @@ export class Data {
     this.warnings = [...source.warnings, ...headWarnings(source, reading, columns)];
     this.#source = source;
     this.#reading = reading;
+    this.#signal = signal;
   }
 
-  static async over(source: RecordSource, map: Mapping = {}): Promise<Data> {
+  static async over(source: RecordSource, map: Mapping = {}, signal?: AbortSignal): Promise<Data> {
     const { reading, columns } = await findReading(source, map);
-    return new Data(source, reading, columns);
+    return new Data(source, reading, columns, signal);
   }
 
   /** Every record in order: the row, or why it is set aside. */
   async *entries(note?: (text: string, line: number) => void): AsyncGenerator<DataEntry> {
-    for await (const raw of this.#source.records()) yield this.#understand(raw, note);
+    for await (const raw of this.#records()) yield this.#understand(raw, note);
   }
 
   /** The good rows in order. */
@@ -104,7 +114,7 @@ export class Data {
 
   /** Records as they stand in the file, each with what Hone makes of it. */
   async *pairs(): AsyncGenerator<{ raw: RawEntry; entry: DataEntry }> {
-    for await (const raw of this.#source.records()) yield { raw, entry: this.#understand(raw) };
+    for await (const raw of this.#records()) yield { raw, entry: this.#understand(raw) };
   }
 
   /** A record as it stands in the file. */
@@ -135,7 +145,7 @@ export class Data {
     const set_aside: DataReport["set_aside"] = [];
     const shapes: DataReport["shapes"] = {};
     let [ok, aside] = [0, 0];
-    for await (const raw of this.#source.records()) {
+    for await (const raw of this.#records()) {
       if (!("reason" in raw)) types.see(raw.record, raw.place.line);
       const entry = this.#understand(raw, (text, line) => remarks.add(text, line));
       if (isSetAside(entry)) {
@@ -167,6 +177,19 @@ export class Data {
       ],
       sha256: await this.sha256(),
     };
+  }
+
+  async *#records(): AsyncGenerator<RawEntry> {
+    let turn = performance.now();
+    let count = 0;
+    for await (const raw of this.#source.records()) {
+      if (++count % clockRows === 0 && performance.now() - turn > longestTurn) {
+        await nextTurn();
+        this.#signal?.throwIfAborted();
+        turn = performance.now();
+      }
+      yield raw;
+    }
   }
 
   #understand(raw: RawEntry, note?: (text: string, line: number) => void): DataEntry {

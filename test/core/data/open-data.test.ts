@@ -1,12 +1,14 @@
 /** Files as they occur: how records are found, what is wrong with bad ones, and where. */
 
-import { writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { parquetWriteBuffer } from "hyparquet-writer";
 import { describe, expect, test } from "vitest";
 import { isSetAside } from "../../../core/contract/data.ts";
 import { HoneError } from "../../../core/contract/errors.ts";
 import { Random } from "../../../core/contract/random.ts";
+import { exportData } from "../../../core/data/export.ts";
 import { openData } from "../../../core/data/open-data.ts";
+import { dataStats } from "../../../core/data/statistics.ts";
 import { all, assistant, check, entries, file, lines, user } from "./files.ts";
 
 const good = { prompt: "a", completion: "b" };
@@ -140,6 +142,17 @@ describe("JSON Lines", () => {
         },
       ],
     });
+  });
+
+  test("an interrupt is heard while rows are read, by whatever reads them", async () => {
+    const path = file("many.jsonl", '{"text":"a"}\n'.repeat(400_000));
+    const interrupt = new AbortController();
+    const data = await openData(path, { signal: interrupt.signal });
+    setTimeout(() => interrupt.abort(), 1);
+    await expect(data.check()).rejects.toMatchObject({ name: "AbortError" });
+    await expect(exportData(data, `${path}.csv`, "csv")).rejects.toMatchObject({ name: "AbortError" });
+    expect(existsSync(`${path}.csv`)).toBe(false);
+    await expect(dataStats(data)).rejects.toMatchObject({ name: "AbortError" });
   });
 
   test("the list of set-aside rows is cut off, their count is not", async () => {
