@@ -40,7 +40,7 @@ export function trainedRow(chat: RowChat, task: RowTask, row: TaskRow, loss: Row
   }
   if (loss !== null && (loss !== "all_tokens" || "tokens" in example)) throw wrongLoss(row, example, loss);
   if ("tokens" in example) return tokensRow(row, example);
-  const ids = chat.textIds(example.text);
+  const ids = namingRow(row, () => chat.textIds(example.text));
   return { promptIds: ids.slice(0, 1), ids: ids.slice(1), mask: new Uint8Array(Math.max(0, ids.length - 1)).fill(1) };
 }
 

@@ -263,7 +263,17 @@ export class Tokenizer {
   #merge(text: string, section: number, continues: boolean): number[] {
     const { pre_tokenizer: preTokenizer, model } = this.#library;
     if (text === "") return [];
-    let words = preTokenizer?.pre_tokenize(text, { section_index: section }) ?? [text];
+    let words = [text];
+    try {
+      if (preTokenizer) words = preTokenizer.pre_tokenize(text, { section_index: section });
+    } catch (error) {
+      // A pattern that repeats within a repetition keeps a way back for every character.
+      if (!(error instanceof RangeError)) throw error;
+      throw new HoneError("text-too-long", `a text of ${text.length} characters is too long for this tokenizer`, {
+        cause: error,
+        fix: "cut it into several rows, or leave it out",
+      });
+    }
     if (continues) {
       // A prefix space belongs to the beginning of a text only.
       const [word = "", ...rest] = words;

@@ -48,6 +48,11 @@ describe("Tokenizer", () => {
     }
   });
 
+  it("refuses a text that is too long for its pattern, with the way out", () => {
+    const nested = new Tokenizer(trainBpe(["a b"], { vocabSize: 260, splitPattern: "[a-z]+(?:[ -][a-z]+)*" }), {});
+    expect(() => nested.encode("a ".repeat(20_000_000), { allowSpecial: false })).toThrow(code("text-too-long"));
+  });
+
   it("makes control tokens of allowed text only", () => {
     const text = "</s> a <mark> b<s></s>";
     const allowed = tokenizer.encode(text, { allowSpecial: true });
