@@ -17,16 +17,24 @@ function editDistance(a: string, b: string): number {
   return rows[a.length][b.length];
 }
 
-/** The nearest of `known` when it is near enough to be meant: at most a third of the word differs, or one contains the other. */
+/**
+ * The nearest of `known` when it is near enough to be meant: at most a third of the word differs, or one contains
+ * the other and is no mere letter or two.
+ */
 export function nearest(word: string, known: Iterable<string>): string | undefined {
   const lower = word.toLowerCase();
   let best: string | undefined;
   let bestDistance = Infinity;
+  const allowed = Math.max(1, Math.floor(lower.length / 3));
   for (const candidate of known) {
     const distance = editDistance(lower, candidate.toLowerCase());
+    if (distance > allowed || distance >= Math.min(lower.length, candidate.length)) continue;
     if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
   }
-  if (best !== undefined && bestDistance <= Math.max(1, Math.floor(lower.length / 3))) return best;
-  if (lower.length < 3) return undefined;
-  return [...known].find((candidate) => candidate.includes(lower) || lower.includes(candidate));
+  if (best !== undefined) return best;
+  const holds = (long: string, short: string) => short.length >= 3 && long.includes(short);
+  return [...known].find((candidate) => {
+    const other = candidate.toLowerCase();
+    return holds(other, lower) || holds(lower, other);
+  });
 }
