@@ -38,7 +38,7 @@ export function addRewardCommand(program: Command): void {
   runs(check, async (cli, flags, [path]) => {
     const content = extname(path) === ".json" ? readJsonFile(path) : undefined;
     const sample = typeof flags["sample"] === "string" ? readJsonFile(flags["sample"]) : undefined;
-    const result = await checkReward(path, content, sample);
+    const result = await checkReward(path, content, sample, cli.signal);
     if (cli.json) printJson(result);
     else print(checkText(result));
   });

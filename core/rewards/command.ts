@@ -19,7 +19,7 @@ const patience = 2;
 
 type Outcome = { line: string } | { ended: string } | { late: true };
 
-export function openCommand(options: PartOptions<"command">, { folder, env }: PartContext): OpenPart {
+export function openCommand(options: PartOptions<"command">, { folder, env, signal }: PartContext): OpenPart {
   const { name, timeout_seconds, concurrency, restarts } = options;
   const argv = typeof options.command === "string" ? splitWords(options.command) : options.command;
   if (argv.length === 0) throw new HoneError("bad-reward-file", `reward part ${name}: the command is empty`);
@@ -38,12 +38,19 @@ export function openCommand(options: PartOptions<"command">, { folder, env }: Pa
     await program.kill();
   };
 
+  const stop = () => {
+    for (const program of all) void program.kill("SIGKILL");
+  };
+  signal?.addEventListener("abort", stop);
+
   /** A crash may be left over from an earlier sample, so a sample gets a second program before it is blamed. */
   async function score(sample: RewardSample): Promise<RewardAnswer> {
     for (let attempt = 1; ; attempt++) {
+      signal?.throwIfAborted();
       const program = idle.pop() ?? start();
       const id = program.nextId();
       const outcome = await program.ask(requestLine(id, sample), timeout_seconds);
+      signal?.throwIfAborted();
       if ("late" in outcome) {
         await drop(program);
         throw badSample(name, sample, `${argv[0]} took longer than ${timeout_seconds} s${program.said()}`);
@@ -79,6 +86,7 @@ export function openCommand(options: PartOptions<"command">, { folder, env }: Pa
     description: `what the program ${argv.join(" ")} gives`,
     score: (sample) => limiter.run(() => score(sample)),
     async close() {
+      signal?.removeEventListener("abort", stop);
       await Promise.all([...all].map((program) => program.close()));
       all.clear();
       idle.length = 0;
@@ -183,8 +191,8 @@ class Program {
     if (!(await this.#gone())) await this.kill();
   }
 
-  async kill(): Promise<void> {
-    this.#child.kill();
+  async kill(first: NodeJS.Signals = "SIGTERM"): Promise<void> {
+    this.#child.kill(first);
     if (await this.#gone()) return;
     this.#child.kill("SIGKILL");
     await this.#gone();

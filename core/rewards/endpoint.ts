@@ -29,6 +29,7 @@ export interface PostOptions {
   headers?: Record<string, string>;
   seconds: number;
   retries: number;
+  signal?: AbortSignal | undefined;
 }
 
 export type PostResult =
@@ -39,19 +40,19 @@ export type PostResult =
 /** Seconds before the first retry; it doubles each time. A server's own `Retry-After` goes before, up to a minute. */
 const firstPause = 0.25;
 
-/** Posts a text and returns the text of the answer. Only what may pass by itself is tried again. */
+/** Posts a text and returns the text of the answer. Only what may pass by itself is tried again. Throws the signal's reason. */
 export async function post(url: string, body: string, options: PostOptions): Promise<PostResult> {
   for (let attempt = 0; ; attempt++) {
     const { result, pause } = await postOnce(url, body, options);
     if ("text" in result || result.failed === "refused" || attempt >= options.retries) return result;
-    await sleep(1000 * Math.min(60, pause ?? firstPause * 2 ** attempt));
+    await sleep(1000 * Math.min(60, pause ?? firstPause * 2 ** attempt), undefined, { signal: options.signal });
   }
 }
 
 async function postOnce(
   url: string,
   body: string,
-  { headers = {}, seconds }: PostOptions,
+  { headers = {}, seconds, signal }: PostOptions,
 ): Promise<{ result: PostResult; pause?: number }> {
   try {
     const response = await fetch(url, {
@@ -60,7 +61,7 @@ async function postOnce(
       headers,
       // A redirect could lead away from this machine.
       redirect: "error",
-      signal: AbortSignal.timeout(seconds * 1000),
+      signal: AbortSignal.any([AbortSignal.timeout(seconds * 1000), ...(signal === undefined ? [] : [signal])]),
     });
     const text = await response.text();
     if (response.ok) return { result: { text } };
@@ -69,6 +70,7 @@ async function postOnce(
     const after = Number(response.headers.get("retry-after") ?? NaN);
     return { result: { failed: passing ? "away" : "refused", why }, ...(Number.isFinite(after) && { pause: after }) };
   } catch (error) {
+    signal?.throwIfAborted();
     if (error instanceof Error && error.name === "TimeoutError") {
       return { result: { failed: "late", why: `no answer within ${seconds} s` } };
     }

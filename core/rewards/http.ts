@@ -5,10 +5,10 @@ import type { RewardAnswer, RewardSample } from "../contract/reward.ts";
 import { post, requireAllowed } from "./endpoint.ts";
 import { badSample } from "./expected.ts";
 import { Limiter } from "./limiter.ts";
-import type { OpenPart, PartOptions } from "./part.ts";
+import type { OpenPart, PartContext, PartOptions } from "./part.ts";
 import { readReply, requestLine } from "./reply.ts";
 
-export function openHttp(options: PartOptions<"http">): OpenPart {
+export function openHttp(options: PartOptions<"http">, { signal }: PartContext): OpenPart {
   const { name, url, timeout_seconds: seconds, concurrency, retries } = options;
   requireAllowed(options);
   const limiter = new Limiter(concurrency);
@@ -17,7 +17,7 @@ export function openHttp(options: PartOptions<"http">): OpenPart {
   async function score(sample: RewardSample): Promise<RewardAnswer> {
     const id = next++;
     const headers = { "content-type": "application/jsonl" };
-    const result = await post(url, requestLine(id, sample), { headers, seconds, retries });
+    const result = await post(url, requestLine(id, sample), { headers, seconds, retries, signal });
     if ("failed" in result) {
       if (result.failed !== "away") throw badSample(name, sample, `${url}: ${result.why}`);
       throw new HoneError("reward-unavailable", `the reward part ${name} gets no answer from ${url}: ${result.why}`, {

@@ -39,7 +39,7 @@ const completionSchema = z.object({
 /** A file of the cache. */
 const cachedSchema = z.object({ text: z.string() });
 
-export function openJudge(options: PartOptions<"judge">, { cacheFolder, env }: PartContext): OpenPart {
+export function openJudge(options: PartOptions<"judge">, { cacheFolder, env, signal }: PartContext): OpenPart {
   const { name, model, min, max, concurrency } = options;
   requireAllowed(options);
   if (min >= max) throw new HoneError("bad-reward-file", `reward part ${name}: min ${min} is not below max ${max}`);
@@ -61,7 +61,12 @@ export function openJudge(options: PartOptions<"judge">, { cacheFolder, env }: P
       "content-type": "application/json",
       ...(key !== undefined && { authorization: `Bearer ${key}` }),
     };
-    const result = await post(url, body, { headers, seconds: options.timeout_seconds, retries: options.retries });
+    const result = await post(url, body, {
+      headers,
+      seconds: options.timeout_seconds,
+      retries: options.retries,
+      signal,
+    });
     // Some servers repeat the key when they refuse it.
     const plain = (text: string) => (key === undefined ? text : text.replaceAll(key, "***"));
     if ("failed" in result) {

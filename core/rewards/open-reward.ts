@@ -71,7 +71,11 @@ export async function openReward(spec: string | RewardFile, options: Partial<Par
       await add(readPart({ ...single(path), name }, place), true);
     } else {
       const content = path === undefined ? spec : readRewardJson(path);
-      for (const entry of readParts(content, place)) await add(entry, false);
+      for (const entry of readParts(content, place)) {
+        await add(entry, false).catch((error: unknown) => {
+          throw path === undefined ? error : inFile(path, error);
+        });
+      }
     }
   } catch (error) {
     await closeAll(parts);
@@ -103,6 +107,12 @@ function badFile(place: string, why: string, fix?: string, cause?: unknown): Hon
     ...(fix !== undefined && { fix }),
     ...(cause !== undefined && { cause }),
   });
+}
+
+/** An error of a part, told with the name of the reward file. */
+function inFile(path: string, error: unknown): unknown {
+  if (!(error instanceof HoneError) || error.code !== "bad-reward-file") return error;
+  return badFile(path, error.message, error.fix, error);
 }
 
 type Entry = { type: RewardPartType; name: string; weight: number };

@@ -11,6 +11,8 @@ export interface PartContext {
   /** Where a judge's answers are kept. */
   cacheFolder: string;
   env: Readonly<Record<string, string | undefined>>;
+  /** Ends what is being scored at once. */
+  signal?: AbortSignal | undefined;
 }
 
 export interface OpenPart {

@@ -13,7 +13,7 @@ import { Sandbox } from "./sandbox.ts";
 import type { SandboxFault, SandboxReply } from "./sandbox-worker.ts";
 
 /** Throws `bad-reward-file` with file and line when the code cannot be loaded. */
-export async function openScript(options: PartOptions<"script">, { folder }: PartContext): Promise<OpenPart> {
+export async function openScript(options: PartOptions<"script">, { folder, signal }: PartContext): Promise<OpenPart> {
   const path = resolve(folder, options.file);
   const { name, timeout_seconds: seconds, memory_mb } = options;
   const sandbox = new Sandbox({
@@ -22,6 +22,8 @@ export async function openScript(options: PartOptions<"script">, { folder }: Par
     seconds,
     memoryBytes: memory_mb * 2 ** 20,
   });
+  const stop = () => void sandbox.close();
+  signal?.addEventListener("abort", stop);
   const limits: Record<string, string> = {
     late: `it took longer than ${seconds} s`,
     memory: `it took more than ${memory_mb} MB`,
@@ -34,6 +36,7 @@ export async function openScript(options: PartOptions<"script">, { folder }: Par
   };
   try {
     const { value, fault } = await sandbox.run();
+    signal?.throwIfAborted();
     if (fault !== undefined) {
       const fix =
         fault.kind === "export" ? "export default (sample) => …; `hone reward new --out FILE` shows how" : undefined;
@@ -47,10 +50,14 @@ export async function openScript(options: PartOptions<"script">, { folder }: Par
         // From what is scored, not from its place: in the lab an answer is worth what it was worth in training.
         const seed = deriveSeed("reward", sample.row_id, sample.completion);
         const reply = await sandbox.run({ json: JSON.stringify(sample), seed });
+        signal?.throwIfAborted();
         if (reply.fault !== undefined) throw badSample(name, sample, told(reply.fault) + logged(reply));
         return readAnswer(reply, (why, fix) => badSample(name, sample, `${path}: ${why}`, fix));
       },
-      close: () => sandbox.close(),
+      async close() {
+        signal?.removeEventListener("abort", stop);
+        await sandbox.close();
+      },
     };
   } catch (error) {
     await sandbox.close();

@@ -27,9 +27,14 @@ const madeValues: Partial<Record<RewardPartType, unknown>> = {
   words: ["answer"],
 };
 
-/** `sample`: a sample of the user's own instead of the made ones; what it leaves out is filled in. */
-export async function checkReward(path: string, content: unknown, sample?: unknown): Promise<RewardCheck> {
-  const reward = await openReward(path);
+/** `sample`: a sample of the user's own instead of the made ones; what it leaves out is filled in. Throws the signal's reason. */
+export async function checkReward(
+  path: string,
+  content: unknown,
+  sample?: unknown,
+  signal?: AbortSignal,
+): Promise<RewardCheck> {
+  const reward = await openReward(path, { signal });
   try {
     const samples =
       sample === undefined

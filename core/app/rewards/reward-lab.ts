@@ -30,7 +30,7 @@ const shownRollouts = 3;
 /** Throws what opening the reward and reading the rollouts throw, and the first failure when no rollout could be scored. */
 export async function tryReward(request: TrialRequest, options: TrialOptions = {}): Promise<RewardTrial> {
   const begun = performance.now();
-  const reward = await openReward(request.reward);
+  const reward = await openReward(request.reward, { signal: options.signal });
   try {
     const { from } = request;
     const { source, rollouts, notes } =

@@ -91,3 +91,8 @@ test("a part that fails names itself, while others are under way", async () => {
   const reward = await open({ parts: [{ type: "script", file: "slow.js" }, { type: "exact_match" }] });
   expect(await failure(reward.score(sample("x")))).toContain("the reward part exact_match cannot score");
 });
+
+test("what is wrong when a part is opened is told with the reward file's name", async () => {
+  const path = file("opened.json", '{"parts": [{"type": "length", "min": 10, "max": 5}]}');
+  expect(await failure(open(path))).toContain(`bad-reward-file: ${path}: reward part length: min 10 is above max 5`);
+});

@@ -110,3 +110,39 @@ test("a script that needs another column is told how to give one", async () => {
     /cannot read property 'length' of undefined.* → if it needs other columns, give a row with --sample FILE/,
   );
 });
+
+test("a program that hangs ends when the check is stopped", async () => {
+  const program = join(scratch, "hangs.mjs");
+  writeFileSync(program, "process.stdin.resume(); process.on('SIGTERM', () => undefined); setInterval(() => 0, 1000);");
+  const content: RewardFile = { parts: [{ type: "command", command: [process.execPath, program] }] };
+  const controller = new AbortController();
+  const begun = performance.now();
+  setTimeout(() => controller.abort(), 200);
+  await expect(checkReward(rewardFile(content), content, undefined, controller.signal)).rejects.toMatchObject({
+    name: "AbortError",
+  });
+  expect(performance.now() - begun).toBeLessThan(1900);
+});
+
+test("an address that never answers, and a script without end, too", async () => {
+  const server = createServer(() => undefined);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const script = join(scratch, "endless.js");
+  writeFileSync(script, "export default () => { for (;;); };");
+  for (const part of [
+    { type: "http", url },
+    { type: "script", file: script, timeout_seconds: 30 },
+  ] as RewardFile["parts"]) {
+    const controller = new AbortController();
+    const begun = performance.now();
+    setTimeout(() => controller.abort(), 300);
+    const checked = checkReward(rewardFile({ parts: [part] }), undefined, undefined, controller.signal);
+    await expect(checked).rejects.toMatchObject({ name: "AbortError" });
+    expect(performance.now() - begun).toBeLessThan(4000);
+  }
+});
