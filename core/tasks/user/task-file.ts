@@ -23,7 +23,7 @@ export function readTaskFile(folder: string): TaskFile {
     throw badTask(path, why, undefined, error);
   }
   const result = taskFileSchema.safeParse(content);
-  if (!result.success) throw told(path, result.error.issues[0]);
+  if (!result.success) throw told(path, result.error.issues[0], content);
   requireSense(path, result.data);
   return result.data;
 }
@@ -35,10 +35,45 @@ export function badTask(place: string, why: string, fix?: string, cause?: unknow
   });
 }
 
-function told(path: string, issue: z.core.$ZodIssue): HoneError {
+const kinds: Record<string, string> = {
+  string: "text",
+  number: "a number",
+  int: "a whole number",
+  boolean: "true or false",
+  array: "a list",
+  object: "an object",
+  record: "an object",
+};
+
+/** What is wrong with a value, in plain words; `given` is what stands there. */
+function wrong(issue: z.core.$ZodIssue, given: unknown): string {
+  const shown = JSON.stringify(given);
+  const not = shown.length > 60 ? "" : `, not ${shown}`;
+  switch (issue.code) {
+    case "invalid_type":
+      return `it must be ${kinds[issue.expected] ?? issue.expected}${not}`;
+    case "invalid_value":
+      return `it must be ${issue.values.map((value) => JSON.stringify(value)).join(" or ")}${not}`;
+    case "too_small":
+      if (issue.origin === "string" || issue.origin === "array") return "it must not be empty";
+      return `it must be ${issue.inclusive === true ? "at least" : "above"} ${issue.minimum}${not}`;
+    case "too_big":
+      return `it must be ${issue.inclusive === true ? "at most" : "below"} ${issue.maximum}${not}`;
+    default:
+      return issue.message;
+  }
+}
+
+function valueAt(content: unknown, keys: readonly PropertyKey[]): unknown {
+  return keys.reduce<unknown>((value, key) => (value as Record<PropertyKey, unknown> | undefined)?.[key], content);
+}
+
+function told(path: string, issue: z.core.$ZodIssue, content: unknown): HoneError {
   const place = issue.path.map(String).join(".");
   if (issue.code !== "unrecognized_keys") {
-    return badTask(path, `${place === "" ? "" : `${place}: `}${issue.message}`);
+    const given = valueAt(content, issue.path);
+    const why = given === undefined ? "it is missing" : wrong(issue, given);
+    return badTask(path, `${place === "" ? "" : `${place}: `}${why}`, "examples/tasks/README.md explains every key");
   }
   const [key] = issue.keys;
   const known = place === "" ? Object.keys(taskFileSchema.shape) : [];

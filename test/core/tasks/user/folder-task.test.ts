@@ -382,3 +382,20 @@ test.each<[string, Record<string, unknown>, RegExp, RegExp?]>([
     ...(fix !== undefined && { fix: expect.stringMatching(fix) }),
   });
 });
+
+test.each<[string, Record<string, unknown>, string]>([
+  ["a wrong type", { title: 5 }, "title: it must be text, not 5"],
+  ["a wrong type inside", { limits: { tokens: "many" } }, 'limits.tokens: it must be a number, not "many"'],
+  ["no whole number", { limits: { turns: 1.5 } }, "limits.turns: it must be a whole number, not 1.5"],
+  ["too small", { limits: { tokens: 0 } }, "limits.tokens: it must be at least 1, not 0"],
+  ["too large", { split: { seed: 1, held_out: 2 } }, "split.held_out: it must be "],
+  ["an empty text", { title: "" }, "title: it must not be empty"],
+  ["a list of another kind", { rows: "x" }, 'rows: it must be a list, not "x"'],
+  ["another group", { failures: { a: { meaning: "b", group: "c" } } }, "failures.a.group: it must be "],
+  ["a key missing", { name: undefined }, "name: it is missing"],
+])("%s in a task file is told with field and way out", async (_, wrong, message) => {
+  await expect(open({ "task.json": { ...capital, ...wrong } })).rejects.toMatchObject({
+    message: expect.stringContaining(`task.json: ${message}`) as string,
+    fix: "examples/tasks/README.md explains every key",
+  });
+});
