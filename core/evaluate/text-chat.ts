@@ -32,6 +32,11 @@ export class TextChat implements Chat {
     this.#options = options;
   }
 
+  /** Tokens of the vocabulary: ids are below it. */
+  get vocabSize(): number {
+    return this.text.tokenizer.vocabSize;
+  }
+
   renderPrompt(messages: readonly ChatMessage[], tools: readonly ToolDefinition[]): Int32Array {
     const { ids } = this.text.render({
       messages,

@@ -8,7 +8,7 @@ import type { LossMode } from "../text/chat.ts";
 import type { TextChat } from "./text-chat.ts";
 
 /** What making rows needs of a chat. */
-export type RowChat = Pick<TextChat, "renderTrained" | "textIds">;
+export type RowChat = Pick<TextChat, "renderTrained" | "textIds" | "vocabSize">;
 
 /** What making rows needs of a task. */
 export type RowTask = Pick<Task, "name" | "tools" | "toolsFor" | "prompt" | "solution" | "example" | "preference">;
@@ -25,7 +25,7 @@ export function hasSolutions({ solution, example }: Pick<Task, "solution" | "exa
  * Prompt and solution of one row, or its example. The loss of a conversation is by default that of every assistant turn,
  * that of plain text every token's, otherwise that of the answer.
  * Throws `no-solutions` for a task without them, `bad-loss-mask` when the row cannot have such a loss, `bad-row` for ids
- * that are none, and what `Chat.render` throws; all name the row.
+ * that are none or beyond the vocabulary, and what `Chat.render` throws; all name the row.
  */
 export function trainedRow(chat: RowChat, task: RowTask, row: TaskRow, loss: RowLoss = null): TokenRow {
   const example = task.example?.(row);
@@ -39,7 +39,7 @@ export function trainedRow(chat: RowChat, task: RowTask, row: TaskRow, loss: Row
     return namingRow(row, () => chat.renderTrained(messages, toolsOf(task, row), loss ?? "assistant_all"));
   }
   if (loss !== null && (loss !== "all_tokens" || "tokens" in example)) throw wrongLoss(row, example, loss);
-  if ("tokens" in example) return tokensRow(row, example);
+  if ("tokens" in example) return tokensRow(row, example, chat.vocabSize);
   const ids = namingRow(row, () => chat.textIds(example.text));
   return { promptIds: ids.slice(0, 1), ids: ids.slice(1), mask: new Uint8Array(Math.max(0, ids.length - 1)).fill(1) };
 }
@@ -62,7 +62,11 @@ export function answerTokens(
   return { ...tokens, mask: tokens.mask.map((m, i) => m & assistant.mask[i + shift]) };
 }
 
-function tokensRow(row: TaskRow, { tokens, loss_mask }: { tokens: number[]; loss_mask: number[] }): TokenRow {
+function tokensRow(
+  row: TaskRow,
+  { tokens, loss_mask }: { tokens: number[]; loss_mask: number[] },
+  vocabSize: number,
+): TokenRow {
   if (tokens.length !== loss_mask.length) {
     throw new HoneError(
       "bad-row",
@@ -71,6 +75,14 @@ function tokensRow(row: TaskRow, { tokens, loss_mask }: { tokens: number[]; loss
   }
   const bad = tokens.find((id) => !Number.isInteger(id) || id < 0);
   if (bad !== undefined) throw new HoneError("bad-row", `row ${row.id}: ${bad} is no token id`);
+  const beyond = tokens.find((id) => id >= vocabSize);
+  if (beyond !== undefined) {
+    throw new HoneError(
+      "bad-row",
+      `row ${row.id}: the token id ${beyond} is beyond the model's vocabulary of ${vocabSize} tokens`,
+      { fix: `its ids are 0 to ${vocabSize - 1}; make the tokens with this model's own tokenizer` },
+    );
+  }
   const end = loss_mask.lastIndexOf(1) + 1;
   const first = loss_mask.indexOf(1);
   const begin = Math.max(1, first < 0 ? tokens.length : first);

@@ -59,5 +59,6 @@ export const digitChat: RowChat = {
       mask: new Uint8Array(answer.length).fill(1),
     };
   },
+  vocabSize: 1000,
   textIds: (text) => Int32Array.from([...text, endId].map(Number)),
 };

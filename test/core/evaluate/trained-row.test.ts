@@ -64,3 +64,13 @@ test("an error of the template names the row", () => {
   const row = { id: "row-9", prompt: "?", answer: [{ role: "assistant" }] };
   expect(() => trainedRow(chat, madeTask([row], ["solution"]), row)).toThrow(/row row-9: .*no content/);
 });
+
+test("a token id beyond the vocabulary is told with row, id and size", () => {
+  const size = chat.vocabSize;
+  const row = { id: "7", example: { tokens: [1, size - 1, size], loss_mask: [0, 1, 1] } };
+  expect(() => trainedRow(chat, madeTask([row], ["example"]), row)).toThrow(
+    `row 7: the token id ${size} is beyond the model's vocabulary of ${size} tokens`,
+  );
+  const good = { id: "8", example: { tokens: [1, size - 1], loss_mask: [0, 1] } };
+  expect([...trainedRow(chat, madeTask([good], ["example"]), good).ids]).toEqual([size - 1]);
+});

@@ -139,6 +139,7 @@ function chat(seen: unknown[]): TrainChat {
         mask: new Uint8Array(ids.length).fill(1),
       };
     },
+    vocabSize: 1000,
     textIds: () => new Int32Array(),
     decode: (tokens) => [...tokens].join(" "),
     files: () => ({}),

@@ -37,7 +37,7 @@ export function guessRun({ rewritesHistory = false, contextLength, onEvent, ...t
   const none = () => {
     throw new Error("the guessing task has no answers to imitate");
   };
-  const chat = { ...guessChat({ rewritesHistory }), renderTrained: none, textIds: none };
+  const chat = { ...guessChat({ rewritesHistory }), renderTrained: none, textIds: none, vocabSize: guessVocabulary };
   run.context.openChat = async () => chat;
   return run;
 }

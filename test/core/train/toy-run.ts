@@ -46,6 +46,7 @@ export const toyChat: TrainChat = {
       mask: new Uint8Array(ids.length).fill(1),
     };
   },
+  vocabSize: 1000,
   textIds: (text) => Int32Array.from([...text.split(" ").map(Number), endId]),
   decode: (tokens) => [...tokens].join(" "),
   files: () => ({ "tokenizer.json": "{}\n" }),

@@ -124,3 +124,11 @@ describe("a special token that a user typed is ordinary text", () => {
     }
   });
 });
+
+test("a token id beyond the vocabulary is no empty piece", async () => {
+  const size = tokenizer.vocabSize;
+  const row = await one({ tokens: [0, size + 5], loss_mask: [0, 1] });
+  expect(() => tokenView(chat, row)).toThrow(
+    `row 1: the token id ${size + 5} is beyond the model's vocabulary of ${size} tokens`,
+  );
+});

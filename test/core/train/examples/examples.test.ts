@@ -31,6 +31,7 @@ const charChat: ExampleChat = {
       mask: Uint8Array.from(mask.slice(begin, end)),
     };
   },
+  vocabSize: 1000,
   textIds: (text) => Int32Array.from([...idsOf(text), endId]),
 };
 
