@@ -1,4 +1,4 @@
-/** `hone data import | list | edit | undo | redo | history | diff | restore | keep`: datasets with a history. */
+/** `hone data import | list | edit | undo | redo | history | diff | restore | keep | delete`: datasets with a history. */
 
 import { readFileSync } from "node:fs";
 import type { Command } from "commander";
@@ -7,10 +7,11 @@ import { rolloutsOfRun } from "../app/data/stored-rollouts.ts";
 import type { HistoryEntry, RowChange } from "../contract/data-json.ts";
 import { isSetAside, type SetAsideRow } from "../contract/data.ts";
 import { textTable } from "../contract/text-table.ts";
-import { formatCount, plural } from "../contract/units.ts";
+import { formatBytes, formatCount, plural } from "../contract/units.ts";
 import { isRecord } from "../contract/is-record.ts";
 import {
   createDataset,
+  deleteDataset,
   datasetsFolder,
   listDatasets,
   openDataset,
@@ -41,6 +42,7 @@ export function addDatasetCommands(data: Command): void {
   addBackAndForth(data);
   addHistory(data);
   addKeep(data);
+  addDelete(data);
 }
 
 export function datasetCommand(data: Command, name: string, summary: string, description = summary): Command {
@@ -238,6 +240,20 @@ export function tell(cli: Cli, dataset: Dataset, entry: HistoryEntry): void {
   else print(`${note}: ${dataset.name} has ${plural(dataset.size, "row")} (point ${dataset.point})`);
 }
 
+function addDelete(data: Command): void {
+  const command = datasetCommand(
+    data,
+    "delete",
+    "remove a whole dataset",
+    "Removes a dataset with all its rows and its history, for good. `hone data edit NAME --delete ROW` removes rows.",
+  );
+  runs(command, async (cli, _, [name]) => {
+    const { summary, bytes } = await deleteDataset(name);
+    if (cli.json) return printJson({ ...summary, bytes });
+    print(`the dataset ${name} is gone: ${plural(summary.rows, "row")}, ${formatBytes(bytes)} freed`);
+  });
+}
+
 function addKeep(data: Command): void {
   const keep = data
     .command("keep")
@@ -247,7 +263,11 @@ function addKeep(data: Command): void {
     )
     .argument("<run>", "name or folder of a run")
     .requiredOption("--name <name>", "dataset to add them to")
-    .requiredOption("--min-reward <number>", "least reward of an answer, or of the better one", realNumber(-Infinity))
+    .requiredOption(
+      "--min-reward <number>",
+      "required; answers with less reward are left out, of pairs the better one counts; -1e9 takes all",
+      realNumber(-Infinity),
+    )
     .option(
       "--step <number|all>",
       "training step",

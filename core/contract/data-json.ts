@@ -143,6 +143,9 @@ export const datasetSummarySchema = z.object({
 export type DatasetSummary = z.infer<typeof datasetSummarySchema>;
 export const datasetListSchema = z.object({ datasets: z.array(datasetSummarySchema) });
 
+/** `hone data delete`: what it was. */
+export const datasetDeletedSchema = datasetSummarySchema.extend({ bytes: count });
+
 /** `hone data edit`, `undo`, `redo`, `restore`, `rate` and `keep`. */
 export const datasetChangeSchema = z.object({
   name: z.string(),

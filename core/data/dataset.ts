@@ -5,7 +5,7 @@
  */
 
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import {
   datasetFileSchema,
@@ -183,6 +183,22 @@ export class LineWriter {
 export async function openOrCreateDataset(name: string, source: string): Promise<Dataset> {
   const path = findDataset(name);
   return path === undefined ? createDataset({ name, source, sourceSha256: "" }) : openDataset(path);
+}
+
+/** Removes a dataset with its history, and returns what it was and the bytes that it took. Throws `no-such-dataset`, `run-busy`. */
+export async function deleteDataset(name: string): Promise<{ summary: DatasetSummary; bytes: number }> {
+  const path = requireDataset(name);
+  const gone = (await openDataset(path)).summary();
+  const sizes = readdirSync(path).map((file) => statSync(join(path, file)).size);
+  const release = lockFolder(path);
+  try {
+    // Without this file it is no dataset any more, wherever the removal ends.
+    rmSync(join(path, datasetFiles.about));
+    rmSync(path, { recursive: true });
+    return { summary: gone, bytes: sizes.reduce((sum, size) => sum + size, 0) };
+  } finally {
+    release();
+  }
 }
 
 /** Opens a dataset's folder. */

@@ -1,6 +1,6 @@
 /** `hone data` as a user types it. */
 
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
@@ -9,6 +9,7 @@ import {
   dataReportSchema,
   dataStatsSchema,
   datasetChangeSchema,
+  datasetDeletedSchema,
   datasetListSchema,
   datasetSummarySchema,
   diffOutputSchema,
@@ -225,5 +226,11 @@ test(
     );
     const rated = await change("rate", "pairs", "--prompt", "q", "--a", "no", "--b", "yes", "--better", "b");
     expect(rated.changes[0].after).toEqual({ prompt: "q", chosen: "yes", rejected: "no" });
+    const gone = datasetDeletedSchema.parse(await json("delete", "pairs"));
+    expect(gone).toMatchObject({ name: "pairs", rows: 1 });
+    expect(gone.bytes).toBeGreaterThan(100);
+    expect(existsSync(gone.path)).toBe(false);
+    const again = await data("delete", "pairs");
+    expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('there is no dataset "pairs"')]);
   },
 );
