@@ -47,9 +47,15 @@ export async function evaluateTask(task: Task, policy: Policy, options: Evaluate
   const maxTokens = options.maxTokens ?? task.limits.tokens;
   const all = options.rows ?? task.rows(split, { seed: splitSeed });
   if (all.length === 0) throw noRows(task, split);
-  const rooms = all.map((row) => promptRoom(task, policy, row, options.episodes ?? {}));
-  const rows = all.filter((_, i) => rooms[i].tokens < rooms[i].limit);
-  if (rows.length === 0) throw noRoom(task, rooms);
+  const asked = all.map((row) => ({ row, room: promptRoom(task, policy, row, options.episodes ?? {}) }));
+  const prompts = asked.filter(({ room }) => room.tokens < room.limit);
+  if (prompts.length === 0) {
+    throw noRoom(
+      task,
+      asked.map(({ room }) => room),
+    );
+  }
+  const rows = prompts.map(({ row }) => row);
   const settings = (t: number): EpisodeSettings => ({
     temperature: t,
     maxTokens,
@@ -57,7 +63,7 @@ export async function evaluateTask(task: Task, policy: Policy, options: Evaluate
     ...(options.signal !== undefined && { signal: options.signal }),
   });
   const answer = (pass: EvalItem["pass"], perRow: number, t: number) =>
-    answerRows(task, policy, rows, { pass, samples: perRow, seed, settings: settings(t) }, (done, total) =>
+    answerRows(task, policy, prompts, { pass, samples: perRow, seed, settings: settings(t) }, (done, total) =>
       options.onProgress?.({ stage: pass, done, total }),
     );
 
@@ -172,13 +178,14 @@ function hasProblemChoices(task: Task, items: readonly EvalItem[]): boolean {
 async function answerRows(
   task: Task,
   policy: Policy,
-  rows: readonly TaskRow[],
+  prompts: readonly { row: TaskRow; room: PromptRoom }[],
   pass: { pass: EvalItem["pass"]; samples: number; seed: Seed; settings: EpisodeSettings },
   onProgress: (done: number, total: number) => void,
 ): Promise<EvalItem[]> {
-  const jobs = rows.flatMap((row) =>
+  const jobs = prompts.flatMap(({ row, room: { promptTokens } }) =>
     Array.from({ length: pass.samples }, (_, sample) => ({
       row,
+      ...(promptTokens !== undefined && { promptTokens }),
       sample,
       seed: deriveSeed(pass.seed, "eval", pass.pass, row.id, sample),
       n: 1,

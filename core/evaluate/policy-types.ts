@@ -44,6 +44,8 @@ export interface Answer extends Action {
 export interface PromptRoom {
   tokens: number;
   limit: number;
+  /** The prompt itself, where it had to be rendered to be counted. */
+  promptTokens?: Int32Array;
 }
 
 export interface Policy {

@@ -51,7 +51,8 @@ export class EnginePolicy implements Policy {
   }
 
   promptRoom(item: Omit<PolicyItem, "seed">, settings: Pick<PolicySettings, "maxLength">): PromptRoom {
-    return { tokens: this.#promptOf(item).length, limit: this.#longest(settings) };
+    const promptTokens = this.#promptOf(item);
+    return { tokens: promptTokens.length, limit: this.#longest(settings), promptTokens };
   }
 
   #promptOf({ promptTokens, messages, tools, toolChoice }: Omit<PolicyItem, "seed">): Int32Array {

@@ -82,9 +82,11 @@ export async function prepareRun(
     requireAbility(task, input.method);
     for (const message of task.notes ?? []) listen({ type: "note", message });
     const use = useOf(input.method);
-    const rows = (split: Split) => rowsFor(task, task.rows(split, { seed: input.split_seed }), use);
-    const train = rows("train");
-    tellOthers(task.rows("train", { seed: input.split_seed }).length - train.length, input.method, listen);
+    const allRows = (split: Split) => task.rows(split, { seed: input.split_seed });
+    const rows = (split: Split) => rowsFor(task, allRows(split), use);
+    const allTrain = allRows("train");
+    const train = rowsFor(task, allTrain, use);
+    tellOthers(allTrain.length - train.length, input.method, listen);
     if (train.length === 0) throw new HoneError("no-rows", `task ${task.name} has no training rows`);
     const begun = resume?.begun ?? new Date();
     const files = await findModel(input.model);
