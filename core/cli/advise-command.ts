@@ -4,7 +4,16 @@ import type { Command } from "commander";
 import { advise, type AdviseRequest } from "../app/advise.ts";
 import { Session } from "../app/session.ts";
 import type { Advice, AdviceVerdict } from "../contract/advice.ts";
-import { addChatFlags, addDataFlags, dataChoices, amountOfBytes, modelChoices, runs, wholeNumber } from "./command.ts";
+import {
+  addChatFlags,
+  addDataFlags,
+  dataChoices,
+  amountOfBytes,
+  givenFlags,
+  modelChoices,
+  runs,
+  wholeNumber,
+} from "./command.ts";
 import { EvaluationProgress } from "./evaluation-progress.ts";
 import { paint, print, printJson, usageError } from "./terminal.ts";
 
@@ -28,7 +37,6 @@ export function addAdviseCommand(program: Command): void {
     .option("--memory-limit <bytes>", "what the engine may take, such as 4GB (default: what is free)", amountOfBytes);
   addChatFlags(command);
   runs(command, async (cli, flags, [task]) => {
-    const optional = (name: string, flag = name) => (flags[flag] === undefined ? {} : { [name]: flags[flag] });
     const needsModel = ["maxCompletionLength", "threads", "memoryLimit", "chatTemplatePath", "thinking"];
     const idle = flags["model"] === undefined ? needsModel.find((name) => flags[name] !== undefined) : undefined;
     if (idle !== undefined) {
@@ -38,11 +46,7 @@ export function addAdviseCommand(program: Command): void {
     const request: AdviseRequest = {
       task,
       ...dataChoices(flags),
-      ...optional("model"),
-      ...optional("rows"),
-      ...optional("samples"),
-      ...optional("seed"),
-      ...optional("maxTokens", "maxCompletionLength"),
+      ...givenFlags(flags, "model", "rows", "samples", "seed", ["maxTokens", "maxCompletionLength"]),
     };
     const progress = new EvaluationProgress("baseline");
     const advice = await advise(() => Session.open(), request, modelChoices(flags), {

@@ -12,6 +12,7 @@ import { plural } from "../contract/units.ts";
 import {
   addChatFlags,
   addModelFlags,
+  givenFlags,
   modelChoices,
   readTools,
   realNumber,
@@ -79,17 +80,13 @@ export function addChatCommand(program: Command): void {
 }
 
 function settingsOf(flags: Record<string, unknown>, thinking: boolean | undefined): Settings {
-  const optional = (name: string) => (flags[name] === undefined ? {} : { [name]: flags[name] });
   return {
     temperature: flags["temperature"] as number,
     maxTokens: flags["maxTokens"] as number,
     seed: flags["seed"] as number,
     ...(thinking !== undefined && { thinking }),
     ...(typeof flags["tools"] === "string" && { tools: readTools(flags["tools"]) }),
-    ...optional("topP"),
-    ...optional("topK"),
-    ...optional("minP"),
-    ...optional("stop"),
+    ...givenFlags(flags, "topP", "topK", "minP", "stop"),
   };
 }
 

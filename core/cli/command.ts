@@ -99,6 +99,18 @@ export function repeated(text: string, earlier: string[] = []): string[] {
   return [...earlier, text];
 }
 
+/** The flags that were given, to be spread into a request; a pair says what the request calls the flag. */
+export function givenFlags(
+  flags: Record<string, unknown>,
+  ...names: (string | [name: string, flag: string])[]
+): object {
+  const given = names.flatMap((entry) => {
+    const [name, flag] = typeof entry === "string" ? [entry, entry] : entry;
+    return flags[flag] === undefined ? [] : [[name, flags[flag]]];
+  });
+  return Object.fromEntries(given) as object;
+}
+
 /** Flags of commands that open a model without training it. */
 export function addModelFlags(command: Command): Command {
   return command

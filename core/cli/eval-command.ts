@@ -23,6 +23,7 @@ import {
   addDataFlags,
   dataChoices,
   addModelFlags,
+  givenFlags,
   modelChoices,
   oneOf,
   realNumber,
@@ -79,22 +80,12 @@ export function addEvalCommand(program: Command): void {
 }
 
 function requestOf(flags: Record<string, unknown>): EvaluateRequest {
-  const optional = (name: string, flag: string) => (flags[flag] === undefined ? {} : { [name]: flags[flag] });
   return {
     model: flags["model"] as string,
     task: flags["task"] as string,
     ...dataChoices(flags),
-    ...optional("split", "split"),
-    ...optional("splitSeed", "splitSeed"),
-    ...optional("samples", "samples"),
-    ...optional("limit", "limit"),
-    ...optional("greedy", "greedy"),
-    ...optional("games", "games"),
-    ...optional("control", "control"),
-    ...optional("opponents", "opponent"),
-    ...optional("seed", "seed"),
-    ...optional("temperature", "temperature"),
-    ...optional("maxTokens", "maxCompletionLength"),
+    ...givenFlags(flags, "split", "splitSeed", "samples", "limit", "greedy", "games", "control"),
+    ...givenFlags(flags, ["opponents", "opponent"], "seed", "temperature", ["maxTokens", "maxCompletionLength"]),
   };
 }
 
