@@ -1,70 +1,23 @@
 /** The training loop on the native engine, with a model of a few thousand weights. */
 
-import { mkdtempSync, readFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { finetuningTypes, rlMethods, type RunConfigInput } from "../../../core/contract/config.ts";
 import { evaluationSchema } from "../../../core/contract/eval.ts";
 import { rolloutLineSchema } from "../../../core/contract/run.ts";
-import { Session } from "../../../core/app/session.ts";
 import { evaluateModel } from "../../../core/app/evaluation/evaluate-model.ts";
-import { resumeRun, trainModel } from "../../../core/app/train-model.ts";
 import { sha256File } from "../../../core/files/manifest.ts";
 import { readJsonLines } from "../../../core/files/jsonl.ts";
 import { checkpointFolder } from "../../../core/train/run-folder/checkpoints.ts";
-import type { TrainEvent } from "../../../core/train/events.ts";
 import { comparableMetrics } from "./toy-run.ts";
-import { tinyModel } from "./tiny-model.ts";
+import { RealRuns } from "./real-run.ts";
 
-let model: string;
-let session: Session;
+let runs: RealRuns;
 
 beforeAll(async () => {
-  model = await tinyModel();
-  session = await Session.open();
+  runs = await RealRuns.open({ prompts_per_step: 4, num_generations: 4 });
 });
-
-const settings: RunConfigInput = {
-  task: "tic-tac-toe",
-  finetuning_type: "full",
-  learning_rate: 1e-3,
-  prompts_per_step: 4,
-  num_generations: 4,
-  max_completion_length: 32,
-  max_steps: 6,
-  eval_steps: 3,
-  eval_size: 16,
-  save_steps: 2,
-  threads: 2,
-};
-
-function newFolder(): string {
-  return join(mkdtempSync(join(tmpdir(), "hone-real-")), "run");
-}
-
-const quiet = { command: ["test"], listen: () => undefined };
-
-async function train(extra: RunConfigInput = {}, onEvent?: (event: TrainEvent, stop: () => void) => void) {
-  const output_dir = newFolder();
-  const abort = new AbortController();
-  const listen = (event: TrainEvent) => onEvent?.(event, () => abort.abort());
-  const input = { ...settings, model, output_dir, ...extra };
-  await trainModel(session, input, { command: ["test"], listen, signal: abort.signal });
-  return output_dir;
-}
-
-/** Greedy answers of a model to a few boards, with their log-probs. */
-async function greedy(reference: string) {
-  const { items } = await evaluateModel(
-    session,
-    { model: reference, task: "tic-tac-toe", limit: 8, samples: 1, games: 0, maxTokens: 32 },
-    {},
-  );
-  return items
-    .filter(({ pass }) => pass === "greedy")
-    .map(({ turns: [{ tokens, logprobs }] }) => ({ tokens, logprobs }));
-}
 
 describe("three steps with default objectives change the model (A2)", () => {
   test.each<RunConfigInput>([
@@ -75,32 +28,32 @@ describe("three steps with default objectives change the model (A2)", () => {
     { method: "ppo", finetuning_type: "full", critic_warmup_steps: 0 },
     { method: "ppo", finetuning_type: "lora", learning_rate: 1e-2, critic_warmup_steps: 0 },
   ])("%j", async (extra) => {
-    const output = await train({ ...extra, max_steps: 3 });
+    const output = await runs.train({ ...extra, max_steps: 3 });
     const rows = comparableMetrics(output);
     for (const row of rows.slice(1)) {
       expect(row.share_weights_changed).toBeGreaterThan(0.1);
       expect(row.nonfinite_steps).toBe(0);
       expect(row["sampling/sampling_logp_difference/mean"]).toBeLessThan(1e-4);
     }
-    const [before, after] = [await greedy(model), await greedy(`${output}:last`)];
+    const [before, after] = [await runs.greedy(runs.model), await runs.greedy(`${output}:last`)];
     expect(after.map(({ logprobs }) => logprobs)).not.toEqual(before.map(({ logprobs }) => logprobs));
   });
 
   test("also with the documented learning rates, which are small", async () => {
-    const untrained = await greedy(model);
+    const untrained = await runs.greedy(runs.model);
     for (const method of rlMethods) {
       for (const finetuning_type of finetuningTypes) {
         const input = { method, finetuning_type, learning_rate: undefined, max_steps: 3, eval_steps: 0 };
         // PPO's policy waits for its critic; here it does not, or three steps would leave it as it was.
-        const output = await train({ ...input, ...(method === "ppo" && { critic_warmup_steps: 0 }) });
-        expect(await greedy(`${output}:last`), `${method} ${finetuning_type}`).not.toEqual(untrained);
+        const output = await runs.train({ ...input, ...(method === "ppo" && { critic_warmup_steps: 0 }) });
+        expect(await runs.greedy(`${output}:last`), `${method} ${finetuning_type}`).not.toEqual(untrained);
       }
     }
   });
 
   test("both halves of an adapter change (A3)", async () => {
-    const output = await train({ finetuning_type: "lora", max_steps: 1, save_steps: 1, learning_rate: 1e-2 });
-    const more = await train({ finetuning_type: "lora", max_steps: 3, save_steps: 1, learning_rate: 1e-2 });
+    const output = await runs.train({ finetuning_type: "lora", max_steps: 1, save_steps: 1, learning_rate: 1e-2 });
+    const more = await runs.train({ finetuning_type: "lora", max_steps: 3, save_steps: 1, learning_rate: 1e-2 });
     const tensors = (run: string, step: number) =>
       readSafetensors(join(checkpointFolder(run, step), "adapter_model.safetensors"));
     const [first, third] = [tensors(output, 1), tensors(more, 3)];
@@ -136,7 +89,7 @@ function readSafetensors(path: string): Map<string, Buffer> {
 describe("the update", () => {
   test("the first one has ratio 1, the second one not, and a narrower clip changes the gradient (A1)", async () => {
     const rows = async (extra: RunConfigInput) =>
-      comparableMetrics(await train({ max_steps: 2, num_mini_batches: 1, ...extra }));
+      comparableMetrics(await runs.train({ max_steps: 2, num_mini_batches: 1, ...extra }));
     const once = await rows({ num_iterations: 1 });
     expect(once[1]).toMatchObject({ ratio_mean: expect.closeTo(1, 4), "clip_ratio/region_mean": 0 });
     const twice = await rows({ num_iterations: 2 });
@@ -149,7 +102,7 @@ describe("the update", () => {
 
   test.each(["gspo", "grpo"] as const)("%s: one pass or many small ones, the same step (B1, B2)", async (method) => {
     const rows = async (micro_batch_tokens: number) =>
-      comparableMetrics(await train({ method, max_steps: 2, micro_batch_tokens, entropy_coef: 0.01 }));
+      comparableMetrics(await runs.train({ method, max_steps: 2, micro_batch_tokens, entropy_coef: 0.01 }));
     const [whole, parts] = [await rows(8192), await rows(160)];
     for (const name of ["loss", "grad_norm", "entropy", "reward"]) {
       expect(parts[1][name], name).toBeCloseTo(whole[1][name], 4);
@@ -157,14 +110,14 @@ describe("the update", () => {
   });
 
   test("at another temperature sampler and trainer agree, and the ratio begins at 1 (B10)", async () => {
-    const [, row] = comparableMetrics(await train({ max_steps: 1, temperature: 0.7, num_mini_batches: 1 }));
+    const [, row] = comparableMetrics(await runs.train({ max_steps: 1, temperature: 0.7, num_mini_batches: 1 }));
     expect(row).toMatchObject({ "sampling/rescored": 1, ratio_mean: expect.closeTo(1, 4) });
     expect(row["sampling/sampling_logp_difference/mean"]).toBeLessThan(1e-4);
   });
 
   test("what is trained ends with the end of the turn (A9)", async () => {
-    const output = await train({ max_steps: 1 });
-    const chat = await session.openChat({ name: "tiny", weights: model, text: model });
+    const output = await runs.train({ max_steps: 1 });
+    const chat = await runs.session.openChat({ name: "tiny", weights: runs.model, text: runs.model });
     const lines = readJsonLines(join(output, "rollouts", "step_1.jsonl")).rows.map((row) =>
       rolloutLineSchema.parse(row),
     );
@@ -177,7 +130,7 @@ describe("the update", () => {
 
 describe("PPO on the engine", () => {
   test("the weights change in the first step after the critic's warm-up, bit for bit not before (A12)", async () => {
-    const output = await train({
+    const output = await runs.train({
       method: "ppo",
       critic_warmup_steps: 2,
       critic_learning_rate: 1e-2,
@@ -202,18 +155,7 @@ describe("resume on the engine (D2)", () => {
     { method: "ppo", critic_warmup_steps: 2, critic_learning_rate: 1e-2 },
     { method: "ppo", critic_warmup_steps: 4, critic_learning_rate: 1e-2, finetuning_type: "lora" },
   ])("equals an unbroken run, bit for bit: %j", async (extra) => {
-    const whole = await train(extra);
-    const broken = await train(extra, (event, stop) => {
-      if (event.type === "phase" && event.phase === "sampling" && event.step === 4) stop();
-    });
-    expect(comparableMetrics(broken).at(-1)?.step).toBe(3);
-    await resumeRun(session, broken, {}, { ...quiet, signal: new AbortController().signal });
-    expect(comparableMetrics(broken)).toEqual(comparableMetrics(whole));
-    const tensors = extra.finetuning_type === "lora" ? "adapter_model.safetensors" : "model.safetensors";
-    for (const file of [tensors, "optimizer.safetensors"]) {
-      const hash = (run: string) => sha256File(join(checkpointFolder(run, 6), file));
-      expect(await hash(broken), file).toBe(await hash(whole));
-    }
+    await runs.expectSameWhenResumed(extra, "sampling");
   });
 });
 
@@ -221,10 +163,10 @@ describe("checkpoints on the engine", () => {
   test.each(["full", "lora"] as const)(
     "%s: a checkpoint opened again answers as the live model did (D8)",
     async (finetuning_type) => {
-      const output = await train({ finetuning_type });
+      const output = await runs.train({ finetuning_type });
       const live = evaluationSchema.parse(JSON.parse(readFileSync(join(output, "eval", "6-validation.json"), "utf8")));
       const again = await evaluateModel(
-        session,
+        runs.session,
         { model: `${output}:6`, task: "tic-tac-toe", split: "validation", seed: 42, greedy: false, games: 0 },
         {},
       );
@@ -239,22 +181,22 @@ describe("checkpoints on the engine", () => {
   );
 
   test("a full checkpoint is a model folder of its own, and a run can begin from it", async () => {
-    const output = await train({ max_steps: 2 });
+    const output = await runs.train({ max_steps: 2 });
     const folder = checkpointFolder(output, 2);
-    expect((await greedy(folder)).length).toBe(8);
-    const onwards = await train({ model: `${output}:2`, max_steps: 1 });
+    expect((await runs.greedy(folder)).length).toBe(8);
+    const onwards = await runs.train({ model: `${output}:2`, max_steps: 1 });
     expect(comparableMetrics(onwards)).toHaveLength(2);
   });
 });
 
 test("an adapter folder is a model too: it knows its base", async () => {
-  const output = await train({ finetuning_type: "lora", max_steps: 2, learning_rate: 1e-2 });
-  expect(await greedy(checkpointFolder(output, 2))).toEqual(await greedy(`${output}:2`));
+  const output = await runs.train({ finetuning_type: "lora", max_steps: 2, learning_rate: 1e-2 });
+  expect(await runs.greedy(checkpointFolder(output, 2))).toEqual(await runs.greedy(`${output}:2`));
 });
 
 test("a LoRA run can begin from the adapter of another, and begins where that one ended", async () => {
-  const first = await train({ finetuning_type: "lora", learning_rate: 1e-2 });
-  const second = await train({
+  const first = await runs.train({ finetuning_type: "lora", learning_rate: 1e-2 });
+  const second = await runs.train({
     finetuning_type: "lora",
     learning_rate: 1e-2,
     model: `${first}:last`,
@@ -263,15 +205,15 @@ test("a LoRA run can begin from the adapter of another, and begins where that on
   });
   const [ended, begun] = [comparableMetrics(first).at(-1), comparableMetrics(second)[0]];
   expect(begun.eval_reward).toBeCloseTo(ended?.eval_reward ?? NaN, 6);
-  const refused = train({ finetuning_type: "lora", model: `${first}:last`, lora_r: 4 });
+  const refused = runs.train({ finetuning_type: "lora", model: `${first}:last`, lora_r: 4 });
   await expect(refused).rejects.toMatchObject({ code: "bad-config", fix: "set lora_r 16" });
-  await expect(train({ finetuning_type: "full", model: `${first}:last` })).rejects.toMatchObject({
+  await expect(runs.train({ finetuning_type: "full", model: `${first}:last` })).rejects.toMatchObject({
     code: "bad-config",
   });
 });
 
 test("a run on the same seed and threads is the same, bit for bit (D5)", async () => {
-  const [first, second] = [await train(), await train()];
+  const [first, second] = [await runs.train(), await runs.train()];
   expect(comparableMetrics(second)).toEqual(comparableMetrics(first));
   expect(await sha256File(join(checkpointFolder(second, 6), "model.safetensors"))).toBe(
     await sha256File(join(checkpointFolder(first, 6), "model.safetensors")),

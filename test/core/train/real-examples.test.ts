@@ -4,55 +4,21 @@ import { existsSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import { evaluateModel } from "../../../core/app/evaluation/evaluate-model.ts";
-import { Session } from "../../../core/app/session.ts";
-import { resumeRun, trainModel } from "../../../core/app/train-model.ts";
 import type { RunConfigInput } from "../../../core/contract/config.ts";
-import { sha256File } from "../../../core/files/manifest.ts";
 import { ticTacToe } from "../../../core/tasks/tic-tac-toe/tic-tac-toe.ts";
-import { checkpointFolder } from "../../../core/train/run-folder/checkpoints.ts";
-import type { TrainEvent } from "../../../core/train/events.ts";
 import { dpoExamples, sftExamples } from "../../../core/train/examples/examples.ts";
-import { tinyModel } from "./tiny-model.ts";
+import { RealRuns } from "./real-run.ts";
 import { comparableMetrics } from "./toy-run.ts";
 
-let model: string;
-let session: Session;
+let runs: RealRuns;
 
 beforeAll(async () => {
-  model = await tinyModel();
-  session = await Session.open();
+  runs = await RealRuns.open({ batch_size: 8 });
 });
 
-const settings: RunConfigInput = {
-  task: "tic-tac-toe",
-  finetuning_type: "full",
-  learning_rate: 1e-3,
-  batch_size: 8,
-  max_completion_length: 32,
-  max_steps: 6,
-  eval_steps: 3,
-  eval_size: 16,
-  save_steps: 2,
-  threads: 2,
-};
-
-async function train(extra: RunConfigInput, onEvent?: (event: TrainEvent, stop: () => void) => void) {
-  const output_dir = join(mkdtempSync(join(tmpdir(), "hone-real-")), "run");
-  const abort = new AbortController();
-  const listen = (event: TrainEvent) => onEvent?.(event, () => abort.abort());
-  const input = { ...settings, model, output_dir, ...extra };
-  await trainModel(session, input, { command: ["test"], listen, signal: abort.signal });
-  return output_dir;
-}
-
+/** Log-probs of the greedy answers to a few boards. */
 async function greedy(reference: string) {
-  const { items } = await evaluateModel(
-    session,
-    { model: reference, task: "tic-tac-toe", limit: 8, samples: 1, games: 0, maxTokens: 32 },
-    {},
-  );
-  return items.filter(({ pass }) => pass === "greedy").map(({ turns }) => turns.map(({ logprobs }) => logprobs));
+  return (await runs.greedy(reference)).map(({ logprobs }) => logprobs);
 }
 
 /** Few rows of several lengths, with answers for SFT and pairs for DPO. */
@@ -77,7 +43,7 @@ const kinds: RunConfigInput[] = [
 
 describe("three steps change weights and greedy log-probs (A2, B4)", () => {
   test.each(kinds)("%j", async (extra) => {
-    const output = await train({ ...extra, max_steps: 3 });
+    const output = await runs.train({ ...extra, max_steps: 3 });
     const [before, ...rows] = comparableMetrics(output);
     for (const row of rows) {
       expect(row.share_weights_changed).toBeGreaterThan(0.1);
@@ -91,20 +57,20 @@ describe("three steps change weights and greedy log-probs (A2, B4)", () => {
     if (extra.method === "dpo") expect(rows[0].loss).toBeCloseTo(Math.LN2, 5);
     else expect(rows[0].mean_token_accuracy).toBeGreaterThan(0.5);
     expect(before.eval_loss).toBeGreaterThan(0);
-    expect(await greedy(`${output}:last`)).not.toEqual(await greedy(model));
+    expect(await greedy(`${output}:last`)).not.toEqual(await greedy(runs.model));
   });
 
   test("also with the documented learning rates, which are small", async () => {
     for (const method of ["sft", "dpo"] as const) {
       for (const finetuning_type of ["full", "lora"] as const) {
-        const output = await train({
+        const output = await runs.train({
           method,
           finetuning_type,
           ...rowsFor({ method }),
           learning_rate: undefined,
           max_steps: 3,
         });
-        expect(await greedy(`${output}:last`), `${method} ${finetuning_type}`).not.toEqual(await greedy(model));
+        expect(await greedy(`${output}:last`), `${method} ${finetuning_type}`).not.toEqual(await greedy(runs.model));
       }
     }
   });
@@ -117,31 +83,14 @@ describe("resume equals an unbroken run, bit for bit (D2)", () => {
     { method: "dpo", finetuning_type: "full" },
     { method: "dpo", finetuning_type: "lora", learning_rate: 1e-2 },
   ])("%j", async (extra) => {
-    const input = { ...extra, ...rowsFor(extra) };
-    const whole = await train(input);
-    const broken = await train(input, (event, stop) => {
-      if (event.type === "phase" && event.phase === "updating" && event.step === 4) stop();
-    });
-    expect(comparableMetrics(broken).at(-1)?.step).toBe(3);
-    await resumeRun(
-      session,
-      broken,
-      {},
-      { command: ["test"], listen: () => undefined, signal: new AbortController().signal },
-    );
-    expect(comparableMetrics(broken)).toEqual(comparableMetrics(whole));
-    const tensors = extra.finetuning_type === "lora" ? "adapter_model.safetensors" : "model.safetensors";
-    for (const file of [tensors, "optimizer.safetensors"]) {
-      const hash = (run: string) => sha256File(join(checkpointFolder(run, 6), file));
-      expect(await hash(broken), file).toBe(await hash(whole));
-    }
+    await runs.expectSameWhenResumed({ ...extra, ...rowsFor(extra) }, "updating");
   });
 });
 
 test.each(kinds)("one pass or many small ones, the same step: %j (B1, B2, B3)", async (extra) => {
   const rows = async (micro_batch_tokens: number) =>
     comparableMetrics(
-      await train({
+      await runs.train({
         ...extra,
         ...rowsFor(extra),
         max_steps: 2,
@@ -159,8 +108,8 @@ test.each(kinds)("one pass or many small ones, the same step: %j (B1, B2, B3)", 
 
 test("DPO goes on from an adapter that SFT made: the reference is that adapter, as it was then", async () => {
   const lora = { finetuning_type: "lora", learning_rate: 1e-2, max_steps: 3 } as const;
-  const first = await train({ ...lora, ...rowsFor({ method: "sft" }), method: "sft" });
-  const second = await train({ ...lora, ...rowsFor({ method: "dpo" }), method: "dpo", model: `${first}:last` });
+  const first = await runs.train({ ...lora, ...rowsFor({ method: "sft" }), method: "sft" });
+  const second = await runs.train({ ...lora, ...rowsFor({ method: "dpo" }), method: "dpo", model: `${first}:last` });
   const [, one, , last] = comparableMetrics(second);
   expect(one.loss).toBeCloseTo(Math.LN2, 5);
   expect(last.loss).toBeLessThan(one.loss);
@@ -168,7 +117,7 @@ test("DPO goes on from an adapter that SFT made: the reference is that adapter, 
 });
 
 test("what is trained ends with the end of the turn, and is what the model would have to write (A9, C9)", async () => {
-  const chat = await session.openChat({ name: "tiny", weights: model, text: model });
+  const chat = await runs.session.openChat({ name: "tiny", weights: runs.model, text: runs.model });
   const rows = ticTacToe.rows("train").slice(0, 20);
   const options = {
     config: { loss_mask: null, overlong_rows: "skip" },
@@ -206,7 +155,7 @@ describe("rows of a file", () => {
   test.each(Object.keys(shapes))("%s: learnt, and measured on rows that are not", async (shape) => {
     const task = dataFile(60, shapes[shape]);
     const rows = comparableMetrics(
-      await train({ method: "sft", task, learning_rate: 1e-2, max_steps: 12, eval_steps: 12 }),
+      await runs.train({ method: "sft", task, learning_rate: 1e-2, max_steps: 12, eval_steps: 12 }),
     );
     expect(rows[12].loss).toBeLessThan(0.7 * rows[1].loss);
     expect(rows[12].eval_loss).toBeLessThan(0.8 * rows[0].eval_loss);
