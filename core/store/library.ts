@@ -1,17 +1,14 @@
-/** Where Hone keeps what belongs to the user: `~/.hone`, or the folder that HONE_HOME names. */
+/** The runs in Hone's folder, by name. */
 
 import { existsSync, readdirSync, statSync } from "node:fs";
-import { homedir } from "node:os";
 import { basename, dirname, isAbsolute, join, resolve, sep } from "node:path";
 import { HoneError } from "../contract/errors.ts";
 import { nearest } from "../contract/nearest.ts";
 import { runFiles } from "../contract/run.ts";
 import { shellWord } from "../contract/units.ts";
+import { honeHome } from "../files/hone-home.ts";
 
-export function honeHome(): string {
-  const home = process.env["HONE_HOME"];
-  return home === undefined || home === "" ? join(homedir(), ".hone") : resolve(home);
-}
+export { honeHome };
 
 export function runsFolder(): string {
   return join(honeHome(), "runs");
