@@ -71,7 +71,7 @@ export class Session {
   }
 }
 
-function honeVersion(): string {
+export function honeVersion(): string {
   const path = join(import.meta.dirname, "..", "..", "package.json");
   return (JSON.parse(readFileSync(path, "utf8")) as { version: string }).version;
 }

@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Command, CommanderError } from "commander";
 import { addAdviseCommand } from "./advise-command.ts";
+import { addAppCommand } from "./app-command.ts";
 import { addChatCommand } from "./chat-command.ts";
 import { normalizeFlags } from "./config-flags.ts";
 import { addDataCommand } from "./data-command.ts";
@@ -32,6 +33,7 @@ export function makeProgram(): Command {
     .showHelpAfterError("(`hone --help` shows what there is)")
     .addHelpText("after", () => helpEnd());
   program.commandsGroup("The whole loop:");
+  addAppCommand(program);
   addDemoCommand(program);
   addAdviseCommand(program);
   program.commandsGroup("Tasks and data:");

@@ -103,9 +103,6 @@ class Fault extends Error {
 const options = workerData as SandboxOptions;
 // QuickJS asks this for local time.
 Date.prototype.getTimezoneOffset = () => 0;
-/** Node has it, the types of Node leave it out. */
-declare const WebAssembly: { Memory: new (pages: { initial: number; maximum: number }) => object };
-
 /** WebAssembly counts memory in pages; QuickJS itself needs the first of them. */
 const pageBytes = 64 * 1024;
 const ownPages = 256;

@@ -13,8 +13,8 @@ export interface BestMetric {
 }
 
 export type TrainEvent =
-  /** What is about to be trained, told first. */
-  | { type: "begin"; method: Method; totalSteps: number; best: BestMetric }
+  /** What is about to be trained, told first. `run`: the path of its folder. */
+  | { type: "begin"; run: string; method: Method; totalSteps: number; best: BestMetric }
   | { type: "phase"; phase: TrainPhase; step: number }
   /** A step was done and recorded. `secondsLeft` is undefined until there is something to judge by. */
   | { type: "step"; row: MetricsRow; totalSteps: number; secondsLeft: number | undefined }

@@ -81,7 +81,13 @@ const nonFiniteLimit = 3;
 
 export async function trainLoop(run: LoopRun): Promise<LoopOutcome> {
   const { config, method, recorder, listen, signal } = run;
-  listen({ type: "begin", method: config.method, totalSteps: run.totalSteps, best: run.best });
+  listen({
+    type: "begin",
+    run: recorder.folder.path,
+    method: config.method,
+    totalSteps: run.totalSteps,
+    best: run.best,
+  });
   const timeLeft = new TimeLeft();
   let state = run.resumeFrom ?? firstState(run);
   /** True while the weights are those of `state`, so that they may be saved as its checkpoint. */

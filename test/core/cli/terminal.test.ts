@@ -193,7 +193,7 @@ describe("progress of a run", () => {
       out = "";
       const progress = new TrainProgress(false);
       const better = metric === "eval_loss" ? "lower" : "higher";
-      progress.listen({ type: "begin", method, totalSteps: 1, best: { metric, better } });
+      progress.listen({ type: "begin", run: "runs/a", method, totalSteps: 1, best: { metric, better } });
       rows.forEach((metrics, step) => progress.listen({ type: "evaluation", step, metrics, best: step > 0 }));
       const row = {
         step: 1,

@@ -1,0 +1,3 @@
+import type { Handlers } from "../service/handlers.ts";
+
+export const playHandlers: Handlers<"play"> = {};

@@ -1,0 +1,35 @@
+/** Long work by name: each is a file of `core/app/works`, and runs in a thread that ends with it. */
+
+import type { Job } from "../../contract/api/job-calls.ts";
+import { HoneError } from "../../contract/errors.ts";
+import type { CallContext } from "./handlers.ts";
+
+/** What a job shows while it works; what is not given stays as it is. */
+export type JobReport = Partial<Pick<Job, "phase" | "progress" | "seconds_left" | "run" | "title">>;
+
+export interface WorkContext extends CallContext {
+  report(report: JobReport): void;
+}
+
+/** Returns what the job came to. An aborted `signal` asks it to stop in an orderly way. */
+export type Work = (input: never, context: WorkContext) => Promise<unknown>;
+
+const works: Readonly<Record<string, () => Promise<Work>>> = {
+  train: async () => (await import("../works/train-work.ts")).trainWork,
+  evaluate: async () => (await import("../works/evaluate-work.ts")).evaluateWork,
+};
+
+export async function doWork(
+  { id, work, input }: { id: string; work: string; input: unknown },
+  context: CallContext,
+): Promise<unknown> {
+  const load = works[work];
+  if (load === undefined) throw new HoneError("unknown-work", `there is no work ${JSON.stringify(work)}`);
+  const run = await load();
+  return run(input as never, {
+    ...context,
+    report: (report) => {
+      context.tell("job-report" as never, report as never, id);
+    },
+  });
+}

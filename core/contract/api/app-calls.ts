@@ -1,0 +1,69 @@
+/** Calls about Hone itself, this machine and the person's settings. */
+
+import { z } from "zod";
+import { call } from "./call.ts";
+
+export const themes = ["system", "light", "dark"] as const;
+export const languages = ["en", "zh"] as const;
+
+/** What a person has chosen; kept in `settings.json` of Hone's folder. Null: as the machine has it. */
+export const settingsSchema = z.object({
+  theme: z.enum(themes).default("system"),
+  language: z.enum(languages).nullable().default(null),
+  /** Processor threads of the engine; null: all. */
+  threads: z.number().int().min(1).nullable().default(null),
+  /** Bytes that the engine may take; null: what is free. */
+  memory_limit: z.number().int().min(1).nullable().default(null),
+  /** Folders beside the usual ones in which models are looked for. */
+  model_folders: z.array(z.string()).default([]),
+  /** Whether plain or all options are shown first. */
+  expert: z.boolean().default(false),
+});
+export type Settings = z.infer<typeof settingsSchema>;
+
+export interface AppInfo {
+  version: string;
+  engine_version: string;
+  /** Where runs, datasets and settings are. */
+  home: string;
+  platform: string;
+  /** How this window reaches Hone. */
+  host: "electron" | "browser";
+}
+
+export interface MachineInfo {
+  devices: { name: string; kind: "cpu" | "gpu"; threads: number; simd: string; note: string }[];
+  memory_total: number;
+  memory_free: number;
+  disk_free: number;
+}
+
+/** Of the whole machine, 0 to 1, and of Hone alone in bytes; told once a second on the topic `load` while somebody listens. */
+export interface SystemLoad {
+  time: number;
+  cpu: number;
+  memory_used: number;
+  memory_total: number;
+  hone_memory: number;
+}
+
+export interface FolderListing {
+  /** The folder that is listed. */
+  path: string;
+  parent: string | null;
+  entries: { name: string; path: string; kind: "folder" | "file"; size: number }[];
+  /** Places to begin from: home, Hone's folder, drives. */
+  places: { name: string; path: string }[];
+}
+
+export const appCalls = {
+  "app.info": call<AppInfo>()(z.object({})),
+  "app.machine": call<MachineInfo>()(z.object({})),
+  "settings.get": call<Settings>()(z.object({})),
+  /** Changes what is given and leaves the rest. */
+  "settings.set": call<Settings>()(settingsSchema.partial()),
+  /** Looks into a folder of this machine, for the file picker of a browser window. */
+  "files.list": call<FolderListing>()(
+    z.object({ path: z.string().optional(), kind: z.enum(["folder", "file"]).default("file") }),
+  ),
+};

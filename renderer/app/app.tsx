@@ -1,0 +1,91 @@
+/** The window: the list of pages at the side, the page, and what is seen everywhere (work in progress, a lost connection). */
+
+import { AppShell, Burger, Group, NavLink, ScrollArea, Text, UnstyledButton } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { Suspense } from "react";
+import { useTranslation } from "react-i18next";
+import { Link, Route, Router, Switch, useLocation } from "wouter";
+import { useHashLocation } from "wouter/use-hash-location";
+import { CommandPalette } from "./command-palette.tsx";
+import { ConnectionBanner } from "./connection-banner.tsx";
+import { JobTray } from "./job-tray.tsx";
+import { NotFound } from "./not-found.tsx";
+import { PageBoundary } from "./page-boundary.tsx";
+import { pages } from "./pages.tsx";
+
+export function App() {
+  return (
+    <Router hook={useHashLocation}>
+      <Window />
+    </Router>
+  );
+}
+
+function Window() {
+  const { t } = useTranslation();
+  const [opened, { toggle, close }] = useDisclosure(false);
+  const [location] = useLocation();
+  return (
+    <AppShell
+      header={{ height: 44 }}
+      navbar={{ width: 196, breakpoint: 800, collapsed: { mobile: !opened } }}
+      padding="md"
+      transitionDuration={0}
+    >
+      <a href="#main" className="hone-unseen">
+        {t("app.skip")}
+      </a>
+      <AppShell.Header>
+        <Group h="100%" px="md" justify="space-between" wrap="nowrap">
+          <Group gap="sm" wrap="nowrap">
+            <Burger opened={opened} onClick={toggle} hiddenFrom="md" size="sm" aria-label={t("app.menu")} />
+            <UnstyledButton component={Link} href="/" aria-label={t("app.home")}>
+              <Text fw={700} size="lg" span>
+                Hone
+              </Text>
+            </UnstyledButton>
+          </Group>
+          <Group gap="sm" wrap="nowrap">
+            <JobTray />
+            <CommandPalette />
+          </Group>
+        </Group>
+      </AppShell.Header>
+      <AppShell.Navbar aria-label={t("app.pages")}>
+        <AppShell.Section grow component={ScrollArea} p="xs">
+          {pages
+            .filter(({ hidden }) => hidden !== true)
+            .map(({ id, path, icon: Icon }) => {
+              const href = path.replace("/*?", "");
+              const active = href === "/" ? location === "/" : location === href || location.startsWith(`${href}/`);
+              return (
+                <NavLink
+                  key={id}
+                  component={Link}
+                  href={href}
+                  label={t(`nav.${id}`)}
+                  leftSection={<Icon size={18} aria-hidden />}
+                  active={active}
+                  {...(active && { "aria-current": "page" as const })}
+                  onClick={close}
+                />
+              );
+            })}
+        </AppShell.Section>
+      </AppShell.Navbar>
+      <AppShell.Main id="main" tabIndex={-1}>
+        <ConnectionBanner />
+        <PageBoundary key={location.split("/")[1]}>
+          <Suspense fallback={null}>
+            <Switch>
+              {pages.map(({ id, path, component }) => (
+                <Route key={id} path={path} component={component} />
+              ))}
+              <Route component={NotFound} />
+            </Switch>
+          </Suspense>
+        </PageBoundary>
+      </AppShell.Main>
+    </AppShell>
+  );
+}

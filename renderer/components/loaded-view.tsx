@@ -1,0 +1,49 @@
+/** Loading, failure and emptiness, the same way on every page. */
+
+import { Center, Loader, Stack, Text } from "@mantine/core";
+import type { ReactNode } from "react";
+import { useTranslation } from "react-i18next";
+import type { Loaded } from "../app/hone-context.tsx";
+import { ErrorBox } from "./error-box.tsx";
+
+interface LoadedViewProps<T> {
+  of: Loaded<T> & { reload?: () => void };
+  children: (value: T) => ReactNode;
+}
+
+export function LoadedView<T>({ of: loaded, children }: LoadedViewProps<T>) {
+  const { t } = useTranslation();
+  switch (loaded.state) {
+    case "loading":
+      return (
+        <Center p="xl" role="status" aria-label={t("common.loading")}>
+          <Loader size="sm" />
+        </Center>
+      );
+    case "failed":
+      return <ErrorBox error={loaded.error} {...(loaded.reload !== undefined && { onRetry: loaded.reload })} />;
+    case "ready":
+      return <>{children(loaded.value)}</>;
+  }
+}
+
+interface EmptyStateProps {
+  title: string;
+  /** What it is for, and how to get the first one. */
+  children: ReactNode;
+  action?: ReactNode;
+}
+
+export function EmptyState({ title, children, action }: EmptyStateProps) {
+  return (
+    <Stack align="center" gap="sm" p="xl" className="hone-card">
+      <Text fw={600} size="lg">
+        {title}
+      </Text>
+      <Text maw={520} ta="center" className="hone-muted" component="div">
+        {children}
+      </Text>
+      {action}
+    </Stack>
+  );
+}
