@@ -179,6 +179,22 @@ export function fetchWith(options: Pick<RequestOptions, "credentials" | "signal"
 /** No page of a hub's lists comes near it. */
 export const maxApiBytes = 64 * 1024 ** 2;
 
+/** The other side is there and asks for patience. */
+export class RetryLaterError extends HoneError {
+  /** Where it said how long. */
+  readonly afterSeconds: number | undefined;
+
+  constructor(
+    code: string,
+    message: string,
+    afterSeconds: number | undefined,
+    options: { cause?: unknown; fix?: string },
+  ) {
+    super(code, message, options);
+    this.afterSeconds = afterSeconds;
+  }
+}
+
 const transientCodes = new Set([
   "connection-lost",
   "connection-refused",
