@@ -81,11 +81,14 @@ export function modelScope(endpoint: string, credentials: Credentials | undefine
       getJson(`${endpoint}/openapi/v1/${kinds(ref)}/${ref.id}`, z.object({ data: factsSchema }), refuse(ref), options),
       ref.kind === "model" ? modelFiles(ref, options) : datasetFiles(ref, options),
     ]);
+    if (listing.entries === null) {
+      throw refuse(ref)({ status: 404, headers: { "x-error-code": "RevisionNotFound" }, url: page(ref) });
+    }
     const files = readFiles(listing.entries, ref, page(ref));
     const { license, gated, private: hidden, last_modified, downloads, likes, params, tags } = facts.data.data;
     return {
       ref,
-      commit: commitOf(listing, ref, files),
+      commit: commitOf(listing.entries, listing.head, ref, files),
       files,
       // There is one way in: asking on the page.
       gated: gated === true ? "manual" : false,
@@ -103,7 +106,8 @@ export function modelScope(endpoint: string, credentials: Credentials | undefine
   }
 
   type Listing = {
-    entries: z.infer<typeof entrySchema>[];
+    /** Null: there is no such revision, which is no error there. */
+    entries: z.infer<typeof entrySchema>[] | null;
     head: { Id?: string | null; ShortId?: string | null } | null;
   };
   type Options = { credentials: Credentials | undefined; signal: AbortSignal | undefined };
@@ -111,11 +115,11 @@ export function modelScope(endpoint: string, credentials: Credentials | undefine
   async function modelFiles(ref: RepoRef, options: Options): Promise<Listing> {
     const url = `${api(ref)}/repo/files?${new URLSearchParams({ Revision: ref.revision, Recursive: "True" }).toString()}`;
     const { Files, LatestCommitter } = (await getJson(url, listingSchema, revisionRefusal(ref), options)).data.Data;
-    return { entries: Files ?? [], head: LatestCommitter ?? null };
+    return { entries: Files ?? null, head: LatestCommitter ?? null };
   }
 
   async function datasetFiles(ref: RepoRef, options: Options): Promise<Listing> {
-    const entries: Listing["entries"] = [];
+    const entries: z.infer<typeof entrySchema>[] = [];
     let head: Listing["head"] = null;
     for (let number = 1; number <= maxTreePages; number++) {
       const parameters = {
@@ -127,8 +131,9 @@ export function modelScope(endpoint: string, credentials: Credentials | undefine
       const url = `${api(ref)}/repo/tree?${new URLSearchParams(parameters).toString()}`;
       const { Files, LatestCommitter } = (await getJson(url, listingSchema, revisionRefusal(ref), options)).data.Data;
       head ??= LatestCommitter ?? null;
-      entries.push(...(Files ?? []));
-      if ((Files ?? []).length < treePageSize) break;
+      if (Files == null) return { entries: null, head };
+      entries.push(...Files);
+      if (Files.length < treePageSize) break;
     }
     return { entries, head };
   }
@@ -242,10 +247,8 @@ function readFiles(entries: z.infer<typeof entrySchema>[], ref: RepoRef, url: st
  * contents stand for it.
  */
 function commitOf(
-  {
-    entries,
-    head,
-  }: { entries: z.infer<typeof entrySchema>[]; head: { Id?: string | null; ShortId?: string | null } | null },
+  entries: z.infer<typeof entrySchema>[],
+  head: { Id?: string | null; ShortId?: string | null } | null,
   ref: RepoRef,
   files: RepoFile[],
 ): string {
