@@ -54,8 +54,7 @@ function isAlive({ pid, began }: Owner): boolean {
 export function lockFolder(folder: string): () => void {
   const path = join(folder, lockName);
   const held = readOwner(path);
-  const isForeign = held !== undefined && (held.host !== hostname() || (held.pid !== process.pid && isAlive(held)));
-  if (isForeign) {
+  if (held !== undefined && isForeign(held)) {
     throw new HoneError("run-busy", `${folder} is in use by process ${held.pid} on ${held.host}`, {
       fix: `wait for it, or stop it; if it is gone, delete ${path}`,
     });
@@ -65,4 +64,14 @@ export function lockFolder(folder: string): () => void {
   return () => {
     rmSync(path, { force: true });
   };
+}
+
+/** Whether another living process holds the folder. This process's own lock does not count. */
+export function isLockedElsewhere(folder: string): boolean {
+  const held = readOwner(join(folder, lockName));
+  return held !== undefined && isForeign(held);
+}
+
+function isForeign(owner: Owner): boolean {
+  return owner.host !== hostname() || (owner.pid !== process.pid && isAlive(owner));
 }

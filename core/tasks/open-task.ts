@@ -12,12 +12,13 @@ import { dataRows } from "./user/data-rows.ts";
 import { dataTask, type DataTask } from "./user/data-task.ts";
 import { folderTask } from "./user/folder-task.ts";
 import { markedParts } from "./user/grading.ts";
+import { rewardedTask } from "./user/rewarded-task.ts";
 import { isTaskFolder, readTaskFile } from "./user/task-file.ts";
 import type { Task } from "./task.ts";
 import { tasks } from "./tasks.ts";
 
 export interface OpenTaskOptions {
-  /** A reward file, for a data file, or instead of a task folder's own. */
+  /** A reward file, for a data file, or instead of a task's own. */
   reward?: string | null;
   /** Field → column of a data file. */
   map?: Mapping;
@@ -50,8 +51,10 @@ export async function openTask(reference: string, options: OpenTaskOptions = {})
   const { reward, map, group } = options;
   const builtIn = tasks.find(({ name }) => name === reference);
   if (builtIn !== undefined) {
-    refuseOptions(reference, options);
-    return builtIn;
+    if (map !== undefined || group !== undefined) {
+      throw usage(`the task ${reference} makes its own rows`, "give --map and --group with a data file");
+    }
+    return reward == null ? builtIn : rewardedTask(builtIn, await openReward(reward));
   }
   const folder = findTaskFolder(reference);
   if (folder !== undefined) {
@@ -90,15 +93,6 @@ async function fileTask(
     ...(group !== undefined && { group }),
     notes,
   });
-}
-
-function refuseOptions(name: string, { reward, map, group }: OpenTaskOptions): void {
-  if (reward != null) {
-    throw usage(`the task ${name} has a reward of its own`, "give --reward with a data file or a task folder");
-  }
-  if (map !== undefined || group !== undefined) {
-    throw usage(`the task ${name} makes its own rows`, "give --map and --group with a data file");
-  }
 }
 
 function usage(message: string, fix: string): HoneError {

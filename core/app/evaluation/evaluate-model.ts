@@ -24,7 +24,7 @@ import { answerTokens, dataOptions, findTaskFolder, openTask, type DataChoices }
 import { RunFolder } from "../../train/run-folder/run-folder.ts";
 import type { OpenChoices, OpenPolicy, Session } from "../session.ts";
 
-/** Of a data file: default as the run had it that is measured. */
+/** Reward, mapping and groups: default as the run had them that is measured. A reward of null is the task's own. */
 export interface EvaluateRequest extends DataChoices {
   model: string;
   task: string;
@@ -61,7 +61,7 @@ export async function evaluateModel(
   const usual = trainedWith(request.model, request.task);
   const task = await openTask(
     request.task,
-    dataOptions({ reward: reward ?? usual?.reward, map: map ?? usual?.map, group: group ?? usual?.group }),
+    dataOptions({ reward: reward === undefined ? usual?.reward : reward, map: map ?? usual?.map, group: group ?? usual?.group }),
   );
   const opened: OpenPolicy[] = [];
   const open = async (reference: string) => {

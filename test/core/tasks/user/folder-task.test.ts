@@ -277,7 +277,7 @@ test("a task is found by its path, by its file, and by its name in the library o
       fix: expect.stringMatching(/did you mean "shared"\?.*tic-tac-toe.*task folder.*data file/),
     });
     await expect(openTask("tic-tac-to")).rejects.toMatchObject({ fix: expect.stringContaining('"tic-tac-toe"') });
-    await expect(openTask("tic-tac-toe", { reward: "r.json" })).rejects.toMatchObject({ code: "usage" });
+    await expect(openTask("tic-tac-toe", { reward: "r.json" })).rejects.toMatchObject({ code: "no-such-file" });
     await expect(openTask(folder, { map: { prompt: "x" } })).rejects.toMatchObject({ code: "usage" });
     await expect(openTask(folder, { group: ["x"] })).rejects.toMatchObject({ code: "usage" });
   } finally {

@@ -1,0 +1,92 @@
+/** What can be done with a run, as a menu. */
+
+import { ActionIcon, Button, Group, Menu, Modal, Stack, Text } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { notifications } from "@mantine/notifications";
+import { EllipsisVertical, Play, RotateCcw, Trash2 } from "lucide-react";
+import { useState } from "react";
+import { useTranslation } from "react-i18next";
+import { Link, useLocation } from "wouter";
+import type { ListedRun } from "../../../core/contract/api/run-calls.ts";
+import { formatBytes } from "../../../core/contract/units.ts";
+import { useApi } from "../../app/hone-context.tsx";
+import { ErrorBox } from "../../components/error-box.tsx";
+import { useRunState } from "./run-state-badge.tsx";
+
+export function RunActions({ run }: { run: ListedRun }) {
+  const { t } = useTranslation();
+  const api = useApi();
+  const [, navigate] = useLocation();
+  const [deleting, dialog] = useDisclosure(false);
+  const [error, setError] = useState<unknown>();
+  const state = useRunState(run);
+  const isIdle = state === "finished" || state === "unfinished";
+
+  const resume = async () => {
+    try {
+      await api.call("train.resume", { run: run.name });
+      navigate(`/runs/${encodeURIComponent(run.name)}`);
+    } catch (failed) {
+      notifications.show({ color: "red", title: t("common.error.title"), message: String(failed) });
+    }
+  };
+  const remove = async () => {
+    try {
+      const { freed } = await api.call("runs.delete", { run: run.name });
+      dialog.close();
+      notifications.show({ message: t("runs.deleted", { name: run.name, size: formatBytes(freed) }) });
+    } catch (failed) {
+      setError(failed);
+    }
+  };
+  return (
+    <Group gap={4} justify="flex-end" wrap="nowrap">
+      {state === "unfinished" && (
+        <Button size="compact-xs" leftSection={<RotateCcw size={12} aria-hidden />} onClick={() => void resume()}>
+          {t("runs.resume")}
+        </Button>
+      )}
+      <Menu position="bottom-end" withinPortal>
+        <Menu.Target>
+          <ActionIcon variant="subtle" aria-label={t("runs.more", { name: run.name })}>
+            <EllipsisVertical size={16} aria-hidden />
+          </ActionIcon>
+        </Menu.Target>
+        <Menu.Dropdown>
+          <Menu.Item
+            component={Link}
+            href={`/play?model=${encodeURIComponent(run.name)}`}
+            leftSection={<Play size={14} aria-hidden />}
+            disabled={run.checkpoints.length === 0}
+          >
+            {t("runs.play")}
+          </Menu.Item>
+          <Menu.Item component={Link} href={`/train?model=${encodeURIComponent(run.name)}`}>
+            {t("runs.trainFrom")}
+          </Menu.Item>
+          <Menu.Item component={Link} href={`/train?like=${encodeURIComponent(run.name)}`}>
+            {t("runs.trainLike")}
+          </Menu.Item>
+          <Menu.Divider />
+          <Menu.Item color="red" leftSection={<Trash2 size={14} aria-hidden />} disabled={!isIdle} onClick={dialog.open}>
+            {t("common.delete")}
+          </Menu.Item>
+        </Menu.Dropdown>
+      </Menu>
+      <Modal opened={deleting} onClose={dialog.close} title={t("runs.deleteTitle", { name: run.name })}>
+        <Stack>
+          <Text size="sm">{t("runs.deleteText", { path: run.path, count: run.checkpoints.length })}</Text>
+          {error !== undefined && <ErrorBox error={error} />}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={dialog.close} data-autofocus>
+              {t("common.cancel")}
+            </Button>
+            <Button color="red" onClick={() => void remove()}>
+              {t("common.delete")}
+            </Button>
+          </Group>
+        </Stack>
+      </Modal>
+    </Group>
+  );
+}
