@@ -129,6 +129,25 @@ export interface NativeOptimResult {
   nonFinite: number
 }
 
+export interface NativePlan {
+  architecture: string
+  parameters: number
+  layers: number
+  contextLength: number
+  kvBytesPerToken: number
+  memory: NativeMemory
+}
+
+export interface NativePlanOptions {
+  /** Of the weights as stored. */
+  weightBytes: number
+  trainable: 'full' | 'lora' | 'none'
+  loraR: number
+  /** Layers are made again in backward. */
+  recompute: boolean
+  plan: NativeMemoryPlan
+}
+
 /** What happens while a call of `sample` runs: one of the two. */
 export interface NativeSampleEvent {
   token?: NativeToken
@@ -184,3 +203,9 @@ export interface NativeToken {
 
 /** Open a safetensors folder or a GGUF file. `onReady` gets an error text, or null and the model's description. */
 export declare function openModel(path: string, options: NativeOpenOptions, onProgress: (done: number, total: number) => void, onReady: (error: string | null, info: NativeModelInfo | null) => void): NativeModel
+
+/**
+ * What a model of this `config.json` would need, without its weights. `origin` names it in messages. Refuses what the
+ * engine would not open.
+ */
+export declare function planMemory(configJson: string, origin: string, options: NativePlanOptions): NativePlan

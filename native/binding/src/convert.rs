@@ -1,7 +1,8 @@
 //! Errors, and the plain objects of the interface.
 
+use hone_engine::config::{Architecture, ModelConfig};
 use hone_engine::error::EngineError;
-use hone_engine::model::{LoraConfig, MemoryEstimate, OptimOptions, Scores};
+use hone_engine::model::{LoraConfig, MemoryEstimate, MemoryPlan, OptimOptions, Scores};
 use hone_engine::request::{Sample, SampleRequest};
 use napi_derive::napi;
 
@@ -231,6 +232,55 @@ pub struct NativeMemory {
     pub activations: f64,
     pub kv_cache: f64,
     pub total: f64,
+}
+
+#[napi(object)]
+pub struct NativePlanOptions {
+    /// Of the weights as stored.
+    pub weight_bytes: f64,
+    #[napi(ts_type = "'full' | 'lora' | 'none'")]
+    pub trainable: String,
+    pub lora_r: u32,
+    /// Layers are made again in backward.
+    pub recompute: bool,
+    pub plan: NativeMemoryPlan,
+}
+
+#[napi(object)]
+pub struct NativePlan {
+    pub architecture: String,
+    pub parameters: f64,
+    pub layers: u32,
+    pub context_length: u32,
+    pub kv_bytes_per_token: u32,
+    pub memory: NativeMemory,
+}
+
+impl From<NativeMemoryPlan> for MemoryPlan {
+    fn from(p: NativeMemoryPlan) -> Self {
+        MemoryPlan {
+            tokens: p.tokens as usize,
+            targets: p.targets as usize,
+            sequences: p.sequences as usize,
+            length: p.length as usize,
+        }
+    }
+}
+
+/// Hugging Face's `model_type`.
+pub fn model_type(architecture: Architecture) -> String {
+    match architecture {
+        Architecture::Llama => "llama",
+        Architecture::Qwen2 => "qwen2",
+        Architecture::Qwen3 => "qwen3",
+        Architecture::Gemma3 => "gemma3_text",
+    }
+    .to_string()
+}
+
+/// Keys and values of one token in fp32, in bytes.
+pub fn kv_bytes_per_token(c: &ModelConfig) -> u32 {
+    (c.layers * c.kv_heads * c.head_dim * 8) as u32
 }
 
 impl From<MemoryEstimate> for NativeMemory {

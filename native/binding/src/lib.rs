@@ -3,6 +3,10 @@
 mod convert;
 mod model;
 
+use convert::{kv_bytes_per_token, model_type, NativeMemory, NativePlan, NativePlanOptions};
+use hone_engine::config_read::config_from_text;
+use hone_engine::formats::expected_tensors;
+use hone_engine::model::{estimate_config, Trainable};
 use hone_engine::simd;
 use napi_derive::napi;
 
@@ -34,6 +38,28 @@ pub fn gguf_metadata(path: String) -> napi::Result<String> {
 pub fn create_model(folder: String, config_json: String, seed: u32) -> napi::Result<()> {
     hone_engine::model::create_model(std::path::Path::new(&folder), &config_json, u64::from(seed))
         .map_err(convert::error)
+}
+
+/// What a model of this `config.json` would need, without its weights. `origin` names it in messages. Refuses what the
+/// engine would not open.
+#[napi]
+pub fn plan_memory(config_json: String, origin: String, options: NativePlanOptions) -> napi::Result<NativePlan> {
+    let c = config_from_text(&config_json, &origin).map_err(convert::error)?;
+    let trainable = match options.trainable.as_str() {
+        "full" => Trainable::Full,
+        "lora" => Trainable::Lora,
+        _ => Trainable::None,
+    };
+    let (bytes, lora_r) = (options.weight_bytes as u64, options.lora_r as usize);
+    let memory = estimate_config(&c, bytes, trainable, lora_r, options.plan.into(), options.recompute);
+    Ok(NativePlan {
+        architecture: model_type(c.architecture),
+        parameters: expected_tensors(&c).iter().map(|(_, shape)| shape.iter().product::<usize>() as f64).sum(),
+        layers: c.layers as u32,
+        context_length: c.context_length as u32,
+        kv_bytes_per_token: kv_bytes_per_token(&c),
+        memory: NativeMemory::from(memory),
+    })
 }
 
 /// GFLOP/s of an m × n × k product in fp32 on `threads` threads: the best of `runs`.

@@ -1,7 +1,6 @@
 //! A model as JavaScript sees it: every call returns a promise that the model's own thread settles.
 
 use crate::convert::*;
-use hone_engine::config::Architecture;
 use hone_engine::cpu::Cpu;
 use hone_engine::device::{Device, PAGE};
 use hone_engine::error::{EngineError, Result};
@@ -31,13 +30,7 @@ fn info(m: &Model<Cpu>) -> NativeModelInfo {
     let c = &m.config;
     let (live, peak) = m.dev.memory();
     NativeModelInfo {
-        architecture: match c.architecture {
-            Architecture::Llama => "llama",
-            Architecture::Qwen2 => "qwen2",
-            Architecture::Qwen3 => "qwen3",
-            Architecture::Gemma3 => "gemma3_text",
-        }
-        .to_string(),
+        architecture: model_type(c.architecture),
         parameters: m.parameters() as f64,
         trainable_parameters: m.trainable_parameters() as f64,
         vocab_size: c.vocab_size as u32,
@@ -47,7 +40,7 @@ fn info(m: &Model<Cpu>) -> NativeModelInfo {
         weight_bytes: m.weight_bytes as f64,
         dtype: m.dtype.to_string(),
         tied_embeddings: c.tied_embeddings,
-        kv_bytes_per_token: (c.layers * c.kv_heads * c.head_dim * 8) as u32,
+        kv_bytes_per_token: kv_bytes_per_token(c),
         trainable: match m.trainable {
             Trainable::Full => "full",
             Trainable::Lora => "lora",
@@ -316,12 +309,7 @@ impl NativeModel {
 
     #[napi(ts_return_type = "Promise<NativeMemory>")]
     pub fn estimate_memory<'e>(&self, env: &'e Env, plan: NativeMemoryPlan) -> napi::Result<Object<'e>> {
-        let plan = MemoryPlan {
-            tokens: plan.tokens as usize,
-            targets: plan.targets as usize,
-            sequences: plan.sequences as usize,
-            length: plan.length as usize,
-        };
+        let plan = MemoryPlan::from(plan);
         self.run(env, move |m| Ok(NativeMemory::from(m.estimate_memory(plan))))
     }
 

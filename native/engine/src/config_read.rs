@@ -16,6 +16,14 @@ const MAX_LAYERS: usize = 1024;
 const MAX_WIDTH: usize = 1 << 20;
 const MAX_VOCAB: usize = 1 << 24;
 
+/// As [`config_from_json`], of a text without a generation configuration.
+pub fn config_from_text(text: &str, origin: &str) -> Result<ModelConfig> {
+    match serde_json::from_str(text) {
+        Ok(json) => config_from_json(&json, None, origin),
+        Err(e) => bail!("bad-config", "{origin} is not valid JSON: {}. Download it again.", shorten(&e.to_string())),
+    }
+}
+
 /// Reads a model's configuration. `generation` is `generation_config.json`, whose end tokens are added; `origin` names
 /// the file in messages. Errors: `bad-config` (missing or impossible value), `unknown-architecture`,
 /// `unsupported-rope`, `unsupported-config`.

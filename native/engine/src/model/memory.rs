@@ -1,10 +1,13 @@
 //! What a training step or a sampling run will take, computed before it is taken.
 
 use super::batch::{chunk_rows, KEEP};
-use super::Model;
+use super::load::ALL_LINEAR;
+use super::{Model, Trainable};
 use crate::bail;
+use crate::config::ModelConfig;
 use crate::device::{Device, PAGE};
 use crate::error::Result;
+use crate::formats::expected_tensors;
 
 /// Bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -31,27 +34,129 @@ pub struct MemoryPlan {
     pub length: usize,
 }
 
-impl<D: Device> Model<D> {
+/// Weights in fp32 up to which the device keeps them in panel form, too.
+const MAX_PANELS: u64 = 64 << 20;
+
+/// How the weights of a model are held, opened or not: with the configuration, all that an estimate goes by. Bytes.
+struct Held {
+    /// Size of every matrix in fp32, and whether it is held so rather than encoded.
+    matrices: Vec<(u64, bool)>,
+    /// In fp32: vectors, dense matrices, adapters.
+    dense: u64,
+    /// As the file stores them.
+    encoded: u64,
+    value_head: u64,
+    /// What an optimizer step changes, in fp32, without the value head.
+    trained: u64,
+    /// Of all weights without adapters, in fp32.
+    weights: u64,
+}
+
+impl Held {
+    fn of_model<D: Device>(m: &Model<D>) -> Self {
+        let is_dense = |p: &super::param::Param<D>| m.dev.matrix_buf(&p.data).is_some();
+        Self {
+            matrices: m.params().filter(|p| p.shape.len() == 2).map(|p| (p.len() as u64 * 4, is_dense(p))).collect(),
+            dense: m.params().filter(|p| is_dense(p)).map(|p| p.len() as u64 * 4).sum(),
+            encoded: if m.trainable == Trainable::Full { 0 } else { m.weight_bytes },
+            value_head: m.value_head.as_ref().map_or(0, |v| v.params().map(|p| p.len() as u64 * 4).sum()),
+            trained: m.trainable_parameters() as u64 * 4,
+            weights: m.parameters() as u64 * 4,
+        }
+    }
+
+    /// As `load` and `attach_lora` would leave a model of this configuration. `lora_r` counts for LoRA alone.
+    fn of_config(c: &ModelConfig, weight_bytes: u64, trainable: Trainable, lora_r: usize) -> Self {
+        let full = trainable == Trainable::Full;
+        let mut held = Self { matrices: vec![], dense: 0, encoded: 0, value_head: 0, trained: 0, weights: 0 };
+        for (name, shape) in expected_tensors(c) {
+            let bytes = shape.iter().product::<usize>() as u64 * 4;
+            let is_matrix = shape.len() == 2;
+            held.weights += bytes;
+            if is_matrix {
+                held.matrices.push((bytes, full));
+            }
+            if full || !is_matrix {
+                held.dense += bytes;
+            }
+            if trainable == Trainable::Lora && ALL_LINEAR.iter().any(|l| name.ends_with(&format!("{l}.weight"))) {
+                for size in shape {
+                    let bytes = (size * lora_r) as u64 * 4;
+                    held.matrices.push((bytes, true));
+                    held.dense += bytes;
+                    held.trained += bytes;
+                }
+            }
+        }
+        if full {
+            held.trained = held.weights;
+        } else {
+            held.encoded = weight_bytes;
+        }
+        held
+    }
+
     /// Panels kept between calls for dense weights: one copy for forward, one for backward of small models.
     fn panel_bytes(&self, training: bool) -> u64 {
-        let matrices = |dense: bool| {
-            self.params()
-                .filter(move |p| p.shape.len() == 2 && self.dev.matrix_buf(&p.data).is_some() == dense)
-                .map(|p| p.len() as u64 * 4)
-        };
-        if self.keeps_panels() {
-            matrices(true).sum::<u64>() * if training { 2 } else { 1 }
+        if self.weights <= MAX_PANELS {
+            let dense = self.matrices.iter().filter(|(_, dense)| *dense).map(|(bytes, _)| bytes);
+            dense.sum::<u64>() * if training { 2 } else { 1 }
         } else if training {
             // Made for one product at a time: the largest weight, twice while forward and backward forms coexist.
-            matrices(true).chain(matrices(false)).max().unwrap_or(0)
+            self.matrices.iter().map(|(bytes, _)| *bytes).max().unwrap_or(0)
         } else {
             0
         }
     }
+}
 
-    /// Whether the device keeps weights in panel form for this model: worth it up to 64 MiB of weights.
+/// What a model that is not opened would need: its configuration, the bytes of its weights as stored, and what of it is
+/// to be trained. `recompute`: layers are made again in backward instead of being kept.
+pub fn estimate_config(
+    c: &ModelConfig,
+    weight_bytes: u64,
+    trainable: Trainable,
+    lora_r: usize,
+    plan: MemoryPlan,
+    recompute: bool,
+) -> MemoryEstimate {
+    estimate(c, &Held::of_config(c, weight_bytes, trainable, lora_r), plan, recompute)
+}
+
+fn estimate(c: &ModelConfig, held: &Held, plan: MemoryPlan, recompute: bool) -> MemoryEstimate {
+    let (h, f, v) = (c.hidden_size, c.intermediate_size, c.vocab_size);
+    let (qd, kd) = (c.heads * c.head_dim, c.kv_heads * c.head_dim);
+    let trained = held.trained + held.value_head;
+    let mut e = MemoryEstimate { weights: held.dense + held.encoded + held.value_head, ..Default::default() };
+    if plan.tokens > 0 {
+        e.weights += held.panel_bytes(true);
+        e.gradients = trained;
+        e.optimizer = 2 * trained;
+        let norms = if c.qk_norm { qd + kd } else { 0 } + if c.post_norms { 2 * h } else { 0 };
+        let saved = 2 * h + 2 * qd + 2 * kd + c.heads + 2 * f + norms;
+        let kept = if recompute { c.layers * h + saved } else { c.layers * saved };
+        let working = 6 * h + 3 * qd + 4 * kd + 3 * f;
+        let rows = plan.targets.min(chunk_rows(v));
+        let logits = if plan.targets * v <= KEEP { plan.targets * v } else { rows * v };
+        // Transposed copies of activations for weight gradients, and selected rows.
+        let head = plan.targets * 4 * h + logits.max(rows * v);
+        e.activations = ((plan.tokens * (kept + working) + head) * 4) as u64;
+    }
+    if plan.sequences > 0 {
+        if plan.tokens == 0 {
+            e.weights += held.panel_bytes(false);
+        }
+        let page = c.layers * 2 * kd * PAGE * 4;
+        e.kv_cache = (plan.sequences * plan.length.div_ceil(PAGE) * page) as u64;
+        e.activations = e.activations.max((plan.sequences * (v + 8 * h + 4 * f) * 4) as u64);
+    }
+    e
+}
+
+impl<D: Device> Model<D> {
+    /// Whether the device keeps weights in panel form for this model: worth it for small ones.
     pub fn keeps_panels(&self) -> bool {
-        self.parameters() * 4 <= 64 << 20
+        self.parameters() as u64 * 4 <= MAX_PANELS
     }
 
     pub fn estimate_memory(&self, plan: MemoryPlan) -> MemoryEstimate {
@@ -59,44 +164,7 @@ impl<D: Device> Model<D> {
     }
 
     fn estimate(&self, plan: MemoryPlan, recompute: bool) -> MemoryEstimate {
-        let c = &self.config;
-        let (h, f, v) = (c.hidden_size, c.intermediate_size, c.vocab_size);
-        let (qd, kd) = (c.heads * c.head_dim, c.kv_heads * c.head_dim);
-        let trained = self.trainable_parameters() as u64 * 4;
-        let dense: u64 =
-            self.params().filter(|p| self.dev.matrix_buf(&p.data).is_some()).map(|p| p.len() as u64 * 4).sum();
-        let encoded = self.weight_bytes.saturating_sub(if self.trainable == super::Trainable::Full {
-            self.weight_bytes
-        } else {
-            0
-        });
-        let mut e = MemoryEstimate { weights: dense + encoded, ..Default::default() };
-        let head = self.value_head.as_ref().map_or(0, |v| v.params().map(|p| p.len() as u64 * 4).sum());
-        e.weights += head;
-        let trained = trained + head;
-        if plan.tokens > 0 {
-            e.weights += self.panel_bytes(true);
-            e.gradients = trained;
-            e.optimizer = 2 * trained;
-            let norms = if c.qk_norm { qd + kd } else { 0 } + if c.post_norms { 2 * h } else { 0 };
-            let saved = 2 * h + 2 * qd + 2 * kd + c.heads + 2 * f + norms;
-            let kept = if recompute { c.layers * h + saved } else { c.layers * saved };
-            let working = 6 * h + 3 * qd + 4 * kd + 3 * f;
-            let rows = plan.targets.min(chunk_rows(v));
-            let logits = if plan.targets * v <= KEEP { plan.targets * v } else { rows * v };
-            // Transposed copies of activations for weight gradients, and selected rows.
-            let head = plan.targets * 4 * h + logits.max(rows * v);
-            e.activations = ((plan.tokens * (kept + working) + head) * 4) as u64;
-        }
-        if plan.sequences > 0 {
-            if plan.tokens == 0 {
-                e.weights += self.panel_bytes(false);
-            }
-            let page = c.layers * 2 * kd * PAGE * 4;
-            e.kv_cache = (plan.sequences * plan.length.div_ceil(PAGE) * page) as u64;
-            e.activations = e.activations.max((plan.sequences * (v + 8 * h + 4 * f) * 4) as u64);
-        }
-        e
+        estimate(&self.config, &Held::of_model(self), plan, recompute)
     }
 
     /// Whether a training pass must recompute its layers to stay within the memory limit.

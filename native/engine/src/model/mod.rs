@@ -16,7 +16,7 @@ pub use batch::{Batch, Scores, ValueScores};
 pub use block::{Attend, Block, Ropes};
 pub use init::create_model;
 pub use load::{LoraConfig, Trainable};
-pub use memory::{MemoryEstimate, MemoryPlan};
+pub use memory::{estimate_config, MemoryEstimate, MemoryPlan};
 pub use optimizer::{OptimOptions, OptimResult};
 pub use param::{Linear, Lora, Param, Pass};
 pub use value_head::{ValueHead, Values};
