@@ -47,7 +47,8 @@ export function listQuants({ files, parameters }: RepoSnapshot, machine: Room): 
   return quants.map((quant) => ({ ...quant, recommended: quant === best }));
 }
 
-function quantOf(stem: string): string {
+/** The quantisation that a file's name tells, without its ending; the name itself where it tells none. */
+export function quantOf(stem: string): string {
   const names = [...stem.matchAll(quantName)];
   const name = names.at(-1)?.[1].toUpperCase().replace("FP", "F");
   return name ?? stem.slice(stem.lastIndexOf("/") + 1);
