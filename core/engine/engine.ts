@@ -230,13 +230,17 @@ class EngineModel implements T.Model {
   }
 
   estimateMemory(plan: T.MemoryPlan): Promise<T.MemoryEstimate> {
-    const { tokens = 0, targets = 0, sequences = 0, length = 0 } = plan;
-    return settled(this.#native.estimateMemory({ tokens, targets, sequences, length }));
+    return settled(this.#native.estimateMemory(wholePlan(plan)));
   }
 
   close(): Promise<void> {
     return settled(this.#native.close());
   }
+}
+
+/** What is not asked for counts nothing. */
+export function wholePlan(plan: T.MemoryPlan): Required<T.MemoryPlan> {
+  return { tokens: 0, targets: 0, sequences: 0, length: 0, prefill: 0, ...plan };
 }
 
 /** The linear layers of every block, as PEFT's `all-linear` means them. */

@@ -1,5 +1,6 @@
 /** What a model would need, before its weights are here. */
 
+import { wholePlan } from "./engine.ts";
 import { loadNative, toHoneError } from "./native.ts";
 import type { MemoryEstimate, MemoryPlan, ModelInfo } from "./types.ts";
 
@@ -28,14 +29,13 @@ export type MemoryForecast = Pick<
  * `unknown-architecture`, `unsupported-config`, `unsupported-rope`, `bad-config`.
  */
 export function planMemory(model: PlannedModel, plan: MemoryPlan): MemoryForecast {
-  const { tokens = 0, targets = 0, sequences = 0, length = 0 } = plan;
   try {
     return loadNative().planMemory(model.config, model.origin, {
       weightBytes: model.weightBytes,
       trainable: model.trainable,
       loraR: model.loraRank ?? 16,
       recompute: model.recompute ?? false,
-      plan: { tokens, targets, sequences, length },
+      plan: wholePlan(plan),
     });
   } catch (error) {
     throw toHoneError(error);

@@ -164,12 +164,16 @@ export interface OptimStepResult {
 
 export type SaveDtype = "F32" | "BF16" | "F16";
 
-/** A training micro-batch of `tokens` tokens with `targets` of them scored, and/or sampling `sequences` × `length` tokens. */
+/**
+ * A training micro-batch of `tokens` tokens with `targets` of them scored, and/or sampling `sequences` × `length` tokens,
+ * `prefill` of them prompts that go through the model in one pass (at most 4096, or one longer prompt).
+ */
 export interface MemoryPlan {
   tokens?: number;
   targets?: number;
   sequences?: number;
   length?: number;
+  prefill?: number;
 }
 
 export interface MemoryEstimate {

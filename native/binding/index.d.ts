@@ -78,6 +78,7 @@ export interface NativeMemoryPlan {
   targets: number
   sequences: number
   length: number
+  prefill: number
 }
 
 export interface NativeModelInfo {

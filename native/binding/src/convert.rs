@@ -222,6 +222,7 @@ pub struct NativeMemoryPlan {
     pub targets: u32,
     pub sequences: u32,
     pub length: u32,
+    pub prefill: u32,
 }
 
 #[napi(object)]
@@ -263,6 +264,7 @@ impl From<NativeMemoryPlan> for MemoryPlan {
             targets: p.targets as usize,
             sequences: p.sequences as usize,
             length: p.length as usize,
+            prefill: p.prefill as usize,
         }
     }
 }

@@ -17,7 +17,7 @@ test.each(["none", "lora", "full"] as const)(
       const { weightBytes, parameters, kvBytesPerToken, contextLength, layers } = model.info();
       for (const plan of [
         { tokens: 300, targets: 120 },
-        { sequences: 4, length: 700 },
+        { sequences: 4, length: 700, prefill: 600 },
       ]) {
         const forecast = planMemory({ config, origin: "starter", weightBytes, trainable, loraRank: 8 }, plan);
         expect(forecast.memory).toEqual(await model.estimateMemory(plan));

@@ -25,13 +25,15 @@ impl MemoryEstimate {
     }
 }
 
-/// A training micro-batch of `tokens` tokens with `targets` of them scored, and/or sampling `sequences` of `length` tokens.
+/// A training micro-batch of `tokens` tokens with `targets` of them scored, and/or sampling `sequences` of `length` tokens,
+/// of whose prompts `prefill` tokens go through the model in one pass.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct MemoryPlan {
     pub tokens: usize,
     pub targets: usize,
     pub sequences: usize,
     pub length: usize,
+    pub prefill: usize,
 }
 
 /// Weights in fp32 up to which the device keeps them in panel form, too.
@@ -127,6 +129,8 @@ fn estimate(c: &ModelConfig, held: &Held, plan: MemoryPlan, recompute: bool) -> 
     let (h, f, v) = (c.hidden_size, c.intermediate_size, c.vocab_size);
     let (qd, kd) = (c.heads * c.head_dim, c.kv_heads * c.head_dim);
     let trained = held.trained + held.value_head;
+    // Of one token in the layer that is being computed.
+    let working = 6 * h + 3 * qd + 4 * kd + 3 * f;
     let mut e = MemoryEstimate { weights: held.dense + held.encoded + held.value_head, ..Default::default() };
     if plan.tokens > 0 {
         e.weights += held.panel_bytes(true);
@@ -135,7 +139,6 @@ fn estimate(c: &ModelConfig, held: &Held, plan: MemoryPlan, recompute: bool) -> 
         let norms = if c.qk_norm { qd + kd } else { 0 } + if c.post_norms { 2 * h } else { 0 };
         let saved = 2 * h + 2 * qd + 2 * kd + c.heads + 2 * f + norms;
         let kept = if recompute { c.layers * h + saved } else { c.layers * saved };
-        let working = 6 * h + 3 * qd + 4 * kd + 3 * f;
         let rows = plan.targets.min(chunk_rows(v));
         let logits = if plan.targets * v <= KEEP { plan.targets * v } else { rows * v };
         // Transposed copies of activations for weight gradients, and selected rows.
@@ -148,7 +151,8 @@ fn estimate(c: &ModelConfig, held: &Held, plan: MemoryPlan, recompute: bool) -> 
         }
         let page = c.layers * 2 * kd * PAGE * 4;
         e.kv_cache = (plan.sequences * plan.length.div_ceil(PAGE) * page) as u64;
-        e.activations = e.activations.max((plan.sequences * (v + 8 * h + 4 * f) * 4) as u64);
+        let sampling = (plan.prefill * working).max(plan.sequences * (v + 8 * h + 4 * f));
+        e.activations = e.activations.max((sampling * 4) as u64);
     }
     e
 }
