@@ -6,8 +6,8 @@ import { rewardSample, type PlayedTurn } from "./reward-sample.ts";
 
 /**
  * The reward sees the row's columns, and under `judged` what the task itself says of the answer: `reward`, `parts` by
- * name, `outcomes` by name (true or false) and `failure` (null where nothing went wrong). Known players' mean rewards
- * are the task's own and say nothing here, so there are none.
+ * name, and `failure` (null where nothing went wrong). Known players' mean rewards are the task's own and say nothing
+ * here, so there are none.
  */
 export function rewardedTask<Row extends TaskRow>(task: Task<Row>, reward: Reward): Task<Row> {
   return {
@@ -53,8 +53,7 @@ async function judge<Row extends TaskRow>(
   stopReason: Parameters<Episode["end"]>[0],
   own: Score,
 ): Promise<Score> {
-  const { failure = null, outcomes } = own.info;
-  const columns = { ...row, judged: { reward: own.reward, parts: own.parts, outcomes, failure } };
+  const columns = { ...row, judged: { reward: own.reward, parts: own.parts, failure: own.info.failure ?? null } };
   const source = { row_id: row.id, row: columns, prompt: task.prompt(row), place };
   const result = await reward.score(rewardSample(source, turns, stopReason));
   return { reward: result.reward, parts: result.parts, info: own.info };

@@ -15,7 +15,7 @@ writeFileSync(
   `export const parts = { legal: 1, corner: 0.5 };
    export default ({ tool_calls, row }) => ({
      parts: {
-       legal: row.judged.outcomes.legal ? 1 : 0,
+       legal: row.judged.failure === null ? 1 : 0,
        corner: [1, 3, 7, 9].includes(Number(tool_calls[0]?.arguments.square)) ? 1 : 0,
      },
    });`,
