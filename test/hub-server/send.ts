@@ -206,8 +206,11 @@ async function trickle(response: ServerResponse, bytes: Buffer): Promise<void> {
 
 async function drained(response: ServerResponse): Promise<void> {
   await new Promise<void>((resolve) => {
-    response.once("drain", resolve);
-    response.once("close", resolve);
+    const go = () => {
+      response.off("drain", go).off("close", go);
+      resolve();
+    };
+    response.on("drain", go).on("close", go);
   });
 }
 
