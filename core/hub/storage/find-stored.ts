@@ -103,7 +103,9 @@ function usual(items: readonly StoredItem[], reference: string): StoredItem[] {
 export function requireOne(reference: string, kind: RepoKind = "model"): StoredItem | undefined {
   const found = usual(findStored(reference, kind), reference);
   if (found.length === 0) return undefined;
-  const whole = found.filter((item) => !item.unfinished && item.missing.length === 0);
+  const all = found.filter((item) => !item.unfinished && item.missing.length === 0);
+  // The same in two places, as in the middle of a move: the first place counts.
+  const whole = [...new Map(all.toReversed().map((item) => [item.reference, item])).values()];
   if (whole.length === 0) throw incomplete(found[0]);
   if (whole.length === 1) return whole[0];
   const quants = new Set(whole.map(({ path }) => path));
