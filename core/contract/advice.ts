@@ -43,3 +43,39 @@ export const adviceOutputSchema = z.object({
   command: z.string().nullable(),
 });
 export type Advice = z.infer<typeof adviceOutputSchema>;
+
+/** A person's own answers to the questions; null where they do not know. */
+export type AdviceAnswers = Record<AdviceQuestion, "yes" | "no" | null>;
+
+/** A condition as a person and the measured facts see it together. */
+export interface CombinedCondition {
+  name: AdviceQuestion;
+  verdict: AdviceVerdict;
+  /** What was measured; null where nothing was. */
+  measured: AdviceCondition | null;
+  /** The person and the figures do not say the same. */
+  contradicts: boolean;
+}
+
+/**
+ * Figures go before words where they are sure: a measured yes or no stands, and a person's answer settles what is unclear
+ * or was not measured. Only a person's no is never overruled, since they may know what figures do not show.
+ */
+export function combineAdvice(
+  answers: AdviceAnswers,
+  measured: Pick<Advice, "conditions"> | null,
+): { verdict: Advice["verdict"]; conditions: CombinedCondition[] } {
+  const conditions = (Object.keys(adviceQuestions) as AdviceQuestion[]).map((name): CombinedCondition => {
+    const found = measured?.conditions.find((one) => one.name === name) ?? null;
+    const said = answers[name];
+    const sure = found === null || found.verdict === "unclear" ? null : found.verdict;
+    return {
+      name,
+      verdict: said === "no" ? "no" : (sure ?? said ?? "unclear"),
+      measured: found,
+      contradicts: said !== null && sure !== null && said !== sure,
+    };
+  });
+  const has = (verdict: AdviceVerdict) => conditions.some((one) => one.verdict === verdict);
+  return { verdict: has("no") ? "do_not_train" : has("unclear") ? "not_yet" : "train", conditions };
+}

@@ -9,6 +9,7 @@ import {
   type ChatMessage,
   type ToolDefinition,
   chatMessageSchema,
+  toolSchema,
 } from "../../contract/chat.ts";
 import { HoneError } from "../../contract/errors.ts";
 import { splits } from "../../contract/eval.ts";
@@ -96,7 +97,10 @@ async function rowsOfTask({ task: reference, map, group }: RunConfig, notes: str
 }
 
 /** A task of data reads its rows' columns when asked; the rows of other tasks are their own columns. */
-function columnsOf(task: Task & { read?: (row: TaskRow) => { columns: Record<string, unknown> } }, row: TaskRow) {
+export function columnsOf(
+  task: Task & { read?: (row: TaskRow) => { columns: Record<string, unknown> } },
+  row: TaskRow,
+) {
   return task.read?.(row).columns ?? { ...row };
 }
 
@@ -174,6 +178,8 @@ const fileLineSchema = z.looseObject({
   sample_index: z.number().int().optional(),
   reward: z.number().optional(),
   reward_parts: z.record(z.string(), z.number()).default({}),
+  /** What the model could call. */
+  tools: z.array(toolSchema).default([]),
 });
 
 /** Rollouts of a file. Lines with the same step and prompt are one group. Throws `no-rollouts`, `bad-jsonl`, `bad-data`. */
@@ -181,15 +187,32 @@ export function rolloutsOfFile(path: string): StoredRollouts {
   if (!existsSync(path)) throw new HoneError("no-such-file", `there is no file ${path}`, { fix: "check the path" });
   const lines = readRows(path, fileLineSchema);
   if (lines.length === 0) throw new HoneError("no-rollouts", `${path} has no complete line`);
+  return { source: path, rollouts: rolloutsOfLines(lines), notes: [] };
+}
+
+/** Rollouts of a file's lines, or of what stands for them. */
+export function rolloutsOfLines(lines: readonly z.output<typeof fileLineSchema>[]): StoredRollout[] {
   const groups = new Map<string, { index: number; size: number }>();
-  const rollouts = lines.map((line): StoredRollout => {
-    const whole = rolloutLineSchema.safeParse(line);
-    const { prompt, completion, step, row_id, row, prompt_index, sample_index, reward, reward_parts, ...columns } =
-      line;
+  return lines.map((line): StoredRollout => {
+    const {
+      prompt,
+      completion,
+      step,
+      row_id,
+      row,
+      prompt_index,
+      sample_index,
+      reward,
+      reward_parts,
+      tools,
+      ...columns
+    } = line;
+    const promptText = typeof prompt === "string" ? prompt : prompt.map(messageText).join("\n\n");
+    const whole = rolloutLineSchema.safeParse({ ...line, prompt: promptText });
     const known = {
       columns: row ?? (whole.success ? {} : columns),
       prompt: typeof prompt === "string" ? [{ role: "user", content: prompt }] : prompt,
-      tools: [],
+      tools,
       parallel: false,
     };
     if (whole.success) return fromLine(whole.data, known);
@@ -204,7 +227,7 @@ export function rolloutsOfFile(path: string): StoredRollouts {
         sample_index: sample_index ?? group.size,
         trajectory_id: "",
         row_id: row_id ?? String(promptIndex),
-        prompt: known.prompt.map(messageText).join("\n\n"),
+        prompt: promptText,
         prompt_ids: [],
         completion,
         completion_ids: [],
@@ -219,5 +242,4 @@ export function rolloutsOfFile(path: string): StoredRollouts {
     );
     return reward === undefined ? { ...made, stored: undefined } : made;
   });
-  return { source: path, rollouts, notes: [] };
 }

@@ -2,7 +2,7 @@
 
 import { HoneError } from "../../contract/errors.ts";
 import { allEqual } from "../../contract/numbers.ts";
-import type { RewardTrial, ScoredRollout } from "../../contract/reward.ts";
+import type { RewardPart, RewardResult, RewardTrial, ScoredRollout } from "../../contract/reward.ts";
 import { openReward } from "../../rewards/open-reward.ts";
 import type { Reward } from "../../rewards/reward.ts";
 import { rolloutsOfFile, rolloutsOfRun, type StoredRollout } from "../data/stored-rollouts.ts";
@@ -24,6 +24,7 @@ export interface TrialOptions {
 
 /** Rollouts that are scored together. */
 const batchSize = 64;
+const firstBatch = 2;
 const shownFailures = 5;
 const shownRollouts = 3;
 
@@ -35,14 +36,15 @@ export async function tryReward(request: TrialRequest, options: TrialOptions = {
     const { from } = request;
     const { source, rollouts, notes } =
       "run" in from ? await rolloutsOfRun(from.run, from.step) : rolloutsOfFile(from.file);
-    const { judged, failures } = await scoreAll(reward, rollouts, options);
-    const figures = trialFigures(judged, reward);
+    const scores = await scoreRollouts(reward, rollouts, options);
+    const first = scores.find((one) => "failed" in one);
+    const judged = judgedOf(rollouts, scores);
+    if (judged.length === 0 && first !== undefined) throw first.failed;
     return {
       reward: request.reward,
       source,
-      ...figures,
-      failed: failures.length,
-      failures: failures.slice(0, shownFailures),
+      ...trialFigures(judged, reward.parts),
+      ...trialFailures(rollouts, scores),
       notes: [...notes, ...tokenNotes(rollouts)],
       usage: reward.usage() ?? null,
       seconds: (performance.now() - begun) / 1000,
@@ -52,46 +54,64 @@ export async function tryReward(request: TrialRequest, options: TrialOptions = {
   }
 }
 
-type Failure = RewardTrial["failures"][number];
+/** What a reward made of one rollout. */
+export type RolloutScore = RewardResult | { failed: HoneError };
 
-async function scoreAll(
+/** One score for each rollout, in their order. `giveUp`: asked after each batch whether the rest is still worth its time. */
+export async function scoreRollouts(
   reward: Reward,
   rollouts: readonly StoredRollout[],
-  { signal, onProgress }: TrialOptions,
-): Promise<{ judged: Judged[]; failures: Failure[] }> {
-  const scored: (Judged | undefined)[] = [];
-  const failures: Failure[] = [];
-  let first: HoneError | undefined;
-  for (let begin = 0; begin < rollouts.length; begin += batchSize) {
+  { signal, onProgress, giveUp }: TrialOptions & { giveUp?: (scores: readonly RolloutScore[]) => boolean } = {},
+): Promise<RolloutScore[]> {
+  const scores: RolloutScore[] = [];
+  // The first few by themselves: whether a reward works at all is told at once.
+  for (let begin = 0, end = firstBatch; begin < rollouts.length; begin = end, end += batchSize) {
     signal?.throwIfAborted();
-    const batch = rollouts.slice(begin, begin + batchSize).map(async (rollout) => {
+    const batch = rollouts.slice(begin, end).map(async ({ sample }): Promise<RolloutScore> => {
       try {
-        const { reward: value, parts } = await reward.score(rollout.sample);
-        return { ...rollout, reward: value, parts };
+        return await reward.score(sample);
       } catch (error) {
         // A sample that cannot be scored says something about the reward; anything else ends the trial.
         if (!(error instanceof HoneError) || error.code !== "bad-reward") throw error;
-        first ??= error;
-        failures.push({ step: rollout.step, row_id: rollout.sample.row_id, message: error.message });
-        return undefined;
+        return { failed: error };
       }
     });
-    scored.push(...(await Promise.all(batch)));
-    onProgress?.(scored.length, rollouts.length);
+    scores.push(...(await Promise.all(batch)));
+    onProgress?.(scores.length, rollouts.length);
+    if (giveUp?.(scores) === true) break;
   }
-  const judged = scored.filter((one) => one !== undefined);
-  if (judged.length === 0 && first !== undefined) throw first;
-  // A script's part that appeared late was worth 0 before.
+  return scores;
+}
+
+/** The rollouts that have a score. A script's part that appeared late was worth 0 before. */
+export function judgedOf(rollouts: readonly StoredRollout[], scores: readonly RolloutScore[]): Judged[] {
+  const judged = scores.flatMap((score, i) =>
+    "failed" in score ? [] : [{ ...rollouts[i], reward: score.reward, parts: score.parts }],
+  );
   const names = [...new Set(judged.flatMap(({ parts }) => Object.keys(parts)))];
-  for (const one of judged) one.parts = Object.fromEntries(names.map((name) => [name, one.parts[name] ?? 0]));
-  return { judged, failures };
+  return judged.map((one) => ({
+    ...one,
+    parts: Object.fromEntries(names.map((name) => [name, one.parts[name] ?? 0])),
+  }));
+}
+
+export function trialFailures(
+  rollouts: readonly StoredRollout[],
+  scores: readonly RolloutScore[],
+): Pick<RewardTrial, "failed" | "failures"> {
+  const failures = scores.flatMap((score, i) => {
+    const { step, sample } = rollouts[i];
+    return "failed" in score ? [{ step, row_id: sample.row_id, message: score.failed.message }] : [];
+  });
+  return { failed: failures.length, failures: failures.slice(0, shownFailures) };
 }
 
 type Figures = Omit<RewardTrial, "reward" | "source" | "failed" | "failures" | "notes" | "usage" | "seconds">;
 
-function trialFigures(judged: readonly Judged[], reward: Reward): Figures {
+/** Of at least one rollout. */
+export function trialFigures(judged: readonly Judged[], parts: readonly RewardPart[]): Figures {
   const rewards = judged.map((one) => one.reward);
-  const weights = new Map(reward.parts.map(({ name, weight }) => [name, weight]));
+  const weights = new Map(parts.map(({ name, weight }) => [name, weight]));
   const names = Object.keys(judged[0].parts);
   const columns = new Map(names.map((name) => [name, judged.map(({ parts }) => parts[name])]));
   const stored = judged.every((one) => one.stored !== undefined)
@@ -141,7 +161,8 @@ function shown({ step, sample, promptText, reward, parts, stored }: Judged): Sco
   };
 }
 
-function tokenNotes(rollouts: readonly StoredRollout[]): string[] {
+/** What a user should know of rollouts that lack something. */
+export function tokenNotes(rollouts: readonly StoredRollout[]): string[] {
   if (rollouts.some(({ sample }) => sample.completion_ids.length > 0)) return [];
   return ["the rollouts have no completion_ids: a part that counts tokens sees none"];
 }

@@ -17,6 +17,9 @@ export type Work = (input: never, context: WorkContext) => Promise<unknown>;
 const works: Readonly<Record<string, () => Promise<Work>>> = {
   train: async () => (await import("../works/train-work.ts")).trainWork,
   evaluate: async () => (await import("../works/evaluate-work.ts")).evaluateWork,
+  draw: async () => (await import("../works/draw-work.ts")).drawWork,
+  advise: async () => (await import("../works/advise-work.ts")).adviseWork,
+  "check-task": async () => (await import("../works/check-task-work.ts")).checkTaskWork,
 };
 
 export async function doWork(

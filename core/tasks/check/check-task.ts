@@ -41,7 +41,8 @@ export async function checkTask(task: Task, options: CheckTaskOptions = {}): Pro
       : undefined;
   if (tried !== undefined) checkRewards(task, tried, find);
   checkStability(task, rows, find);
-  const methods = methodsOf(task, find);
+  const methods = methodsOf(task);
+  checkMethods(methods, find);
   const order = (finding: TaskFinding) => ["error", "warning", "note"].indexOf(finding.severity);
   return {
     task: task.name,
@@ -61,12 +62,16 @@ export async function checkTask(task: Task, options: CheckTaskOptions = {}): Pro
   };
 }
 
-function methodsOf(task: Task, find: Find): TaskCheck["methods"] {
-  const methods: TaskCheck["methods"] = [
+/** What can learn from a task. */
+export function methodsOf(task: Task): TaskCheck["methods"] {
+  return [
     ...(task.solution !== undefined || task.example !== undefined ? (["sft"] as const) : []),
     ...(task.preference !== undefined ? (["dpo"] as const) : []),
     ...(task.rewardParts.length > 0 ? (["rl"] as const) : []),
   ];
+}
+
+function checkMethods(methods: TaskCheck["methods"], find: Find): void {
   if (methods.length === 0) {
     find(
       "error",
@@ -82,7 +87,6 @@ function methodsOf(task: Task, find: Find): TaskCheck["methods"] {
       "`hone reward new` makes a reward to begin with",
     );
   }
-  return methods;
 }
 
 /** Below these a part is too small to say much. */

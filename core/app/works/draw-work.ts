@@ -1,0 +1,122 @@
+/** Draws answers of a model to rows of a task, and keeps them as a source of the reward lab. */
+
+import { basename } from "node:path";
+import type { CheckedInput } from "../../contract/api/api.ts";
+import type { ChatMessage, ToolDefinition } from "../../contract/chat.ts";
+import type { EvalItem } from "../../contract/eval.ts";
+import { HoneError } from "../../contract/errors.ts";
+import { writeFileAtomic } from "../../files/atomic.ts";
+import { openTask } from "../../tasks/open-task.ts";
+import { toolsOf, type Task, type TaskRow } from "../../tasks/task.ts";
+import { callOpen } from "../../text/markers.ts";
+import { parseAssistant } from "../../text/parse-assistant.ts";
+import { columnsOf } from "../data/stored-rollouts.ts";
+import { evaluatePolicy } from "../evaluation/evaluate-model.ts";
+import { newDrawnFile } from "../rewards/lab-source.ts";
+import type { WorkContext } from "../service/work.ts";
+import { Session } from "../session.ts";
+
+export interface DrawnSamples {
+  path: string;
+  samples: number;
+}
+
+export async function drawWork(
+  { model, task: reference, rows, samples, temperature, seed }: CheckedInput<"rewards.draw">,
+  context: WorkContext,
+): Promise<DrawnSamples> {
+  const task = await openTask(reference);
+  try {
+    context.report({ phase: "loading" });
+    const session = await Session.open();
+    const { threads, memory_limit } = await context.call("settings.get", {});
+    const opened = await session.openPolicy(model, {
+      ...(threads !== null && { threads }),
+      ...(memory_limit !== null && { memoryLimit: memory_limit }),
+    });
+    try {
+      context.report({ phase: "sampling" });
+      const request = { model, task: reference, split: "train" as const, limit: rows, samples, temperature, seed };
+      const begun = performance.now();
+      const { items } = await evaluatePolicy(
+        task,
+        opened,
+        { ...request, greedy: false, games: 0 },
+        {},
+        {
+          signal: context.signal,
+          onProgress: ({ stage, done, total }) => {
+            if (stage !== "sampled") return;
+            const left = done === 0 ? null : (((performance.now() - begun) / 1000) * (total - done)) / done;
+            context.report({ progress: { done, total, unit: "answer" }, seconds_left: left });
+          },
+        },
+      );
+      const known = new Map(task.rows("train").map((row) => [row.id, row]));
+      const order = [...new Set(items.map(({ row_id }) => row_id))];
+      const lines = items.flatMap((item) => {
+        const row = known.get(item.row_id);
+        return row === undefined || item.invalid !== null ? [] : [lineOf(task, row, item, order.indexOf(item.row_id))];
+      });
+      if (lines.length === 0) {
+        throw new HoneError("no-rollouts", `${model} gave no answer that could be kept`, {
+          fix: "choose another task",
+        });
+      }
+      const path = newDrawnFile(`${basename(reference)}-${basename(model)}`);
+      writeFileAtomic(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+      context.tell("library", "rewards");
+      return { path, samples: lines.length };
+    } finally {
+      await opened.close();
+    }
+  } finally {
+    await task.close?.();
+  }
+}
+
+/** A line as a run keeps it, with the columns of its row beside it. */
+function lineOf(task: Task, row: TaskRow, item: EvalItem, promptIndex: number) {
+  const { row_id, turns, sample, reward, reward_parts, stop_reason, failure } = item;
+  const prompt = task.prompt(row);
+  return {
+    step: 0,
+    prompt_index: promptIndex,
+    sample_index: sample,
+    trajectory_id: `${row_id}-${sample}`,
+    row_id,
+    prompt,
+    prompt_ids: [],
+    completion: turns.map(({ text }) => text).join("\n"),
+    completion_ids: turns.flatMap(({ tokens }) => tokens),
+    logprobs: turns.flatMap(({ logprobs }) => logprobs),
+    reward: reward ?? undefined,
+    reward_parts,
+    advantage: 0,
+    stop_reason,
+    failure,
+    tools: toolsOf(task, row),
+    row: columnsOf(task, row),
+    ...(turns.length > 1 && {
+      messages: [
+        ...prompt,
+        ...turns.flatMap(({ text, stop_reason: stop, replies }) => [
+          assistantMessage(text, stop, toolsOf(task, row)),
+          ...replies.map((reply) => ({ role: reply.role, content: reply.text })),
+        ]),
+      ],
+    }),
+  };
+}
+
+function assistantMessage(text: string, stopReason: string, tools: ToolDefinition[]): ChatMessage {
+  const parsed = parseAssistant(text, tools, text.includes(callOpen) ? "hermes" : "json", {
+    stopReason,
+    parallel: true,
+  });
+  return {
+    role: "assistant",
+    content: parsed.content,
+    ...(parsed.tool_calls.length > 0 && { tool_calls: parsed.tool_calls.map((call) => ({ function: call })) }),
+  };
+}
