@@ -28,7 +28,7 @@ export function addAdviseCommand(program: Command): void {
     .argument("<task>", "a built-in task, a task folder, or a data file");
   addDataFlags(command)
     .optionsGroup("Baseline:")
-    .option("--model <model>", "folder, .gguf file, `starter`, or RUN[:step]: measured on some rows")
+    .option("--model <model>", "folder, .gguf file, OWNER/NAME, `starter`, or RUN[:step]: measured on some rows")
     .option("--rows <number>", "rows that it answers, none of them held out", wholeNumber(1), 32)
     .option("--samples <number>", "answers to each row", wholeNumber(2), 4)
     .option("--seed <number>", "of the draws", wholeNumber(), 42)

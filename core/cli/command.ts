@@ -115,7 +115,10 @@ export function givenFlags(
 export function addModelFlags(command: Command): Command {
   return command
     .optionsGroup("Model:")
-    .requiredOption("--model <model>", "folder, .gguf file, `starter`, or RUN[:step] (step: a number, best, last)")
+    .requiredOption(
+      "--model <model>",
+      "folder, .gguf file, OWNER/NAME, `starter`, or RUN[:step] (a number, best, last)",
+    )
     .option("--threads <number>", "processor threads (default: all)", wholeNumber(1))
     .option("--memory-limit <bytes>", "what the engine may take, such as 4GB (default: what is free)", amountOfBytes);
 }

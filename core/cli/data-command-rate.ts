@@ -28,7 +28,7 @@ export function addRateCommand(data: Command): void {
     .option("--b <text>", "the other answer")
     .option("--better <a|b>", "which of them is better", oneOf("a", "b"))
     .optionsGroup("Answers of a model:")
-    .option("--model <model>", "folder, .gguf file, `starter`, or RUN[:step]")
+    .option("--model <model>", "folder, .gguf file, OWNER/NAME, `starter`, or RUN[:step]")
     .option("--temperature <number>", "of the draws", realNumber(), 1)
     .option("--max-tokens <number>", "tokens of one answer", wholeNumber(1), 512)
     .option("--seed <number>", "of the draws", wholeNumber(), 42);

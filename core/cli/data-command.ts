@@ -132,7 +132,10 @@ function valueText(value: unknown): string {
 }
 
 function addModel(command: Command, required: boolean): Command {
-  const [flag, text] = ["--model <model>", "folder, .gguf file, `starter`, or RUN[:step]: whose tokens and template"];
+  const [flag, text] = [
+    "--model <model>",
+    "folder, .gguf file, OWNER/NAME, `starter`, or RUN[:step]: whose tokens and template",
+  ];
   if (required) command.requiredOption(flag, text);
   else command.option(flag, text);
   return addChatFlags(command).option(

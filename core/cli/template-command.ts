@@ -21,7 +21,7 @@ export function addTemplateCommand(program: Command): void {
     .command("render")
     .summary("messages to text and token ids")
     .description("Renders a conversation. Trained tokens, those that a loss would use, are shown green.")
-    .requiredOption("--model <model>", "folder, .gguf file, `starter`, or RUN[:step]")
+    .requiredOption("--model <model>", "folder, .gguf file, OWNER/NAME, `starter`, or RUN[:step]")
     .requiredOption("--messages <file>", "JSON list of messages; - reads stdin")
     .option("--tools <file>", "JSON list of tools")
     .option("--generation-prompt", "end with what stands before the next answer")
@@ -57,7 +57,7 @@ export function addTemplateCommand(program: Command): void {
     .command("parse")
     .summary("an answer's text to content, reasoning and tool calls")
     .description("Takes an answer apart as training and evaluation do.")
-    .requiredOption("--model <model>", "folder, .gguf file, `starter`, or RUN[:step]")
+    .requiredOption("--model <model>", "folder, .gguf file, OWNER/NAME, `starter`, or RUN[:step]")
     .requiredOption("--text <text>", "the answer; - reads stdin")
     .option("--tools <file>", "JSON list of the tools that were offered");
   addChatFlags(parse);

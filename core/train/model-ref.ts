@@ -1,11 +1,12 @@
-/** What the user calls a model: `starter`, a folder, a .gguf file, or RUN[:step]. */
+/** What the user calls a model: `starter`, a folder, a .gguf file, a downloaded `owner/name`, or RUN[:step]. */
 
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { closeSync, existsSync, openSync, readFileSync, readSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import type { RunConfig } from "../contract/config.ts";
 import { HoneError } from "../contract/errors.ts";
 import type { Origin } from "../contract/resolve-config.ts";
 import type { Engine, Model, OpenOptions, OpenProgress } from "../engine/types.ts";
+import { isHubReference, resolveLocal } from "../hub/storage/find-stored.ts";
 import { findRun, runWord } from "../store/library.ts";
 import { checkpointFolder, listCheckpoints, readTrainerState } from "./run-folder/checkpoints.ts";
 import { RunFolder } from "./run-folder/run-folder.ts";
@@ -24,9 +25,12 @@ export interface ModelFiles {
 export const starterFolder = join(import.meta.dirname, "..", "..", "assets", "starter");
 
 const adapterConfigName = "adapter_config.json";
-const modelFix = "give a model folder, a .gguf file, `starter`, or RUN[:step]";
+const modelFix = "give a model folder, a .gguf file, a downloaded OWNER/NAME, `starter`, or RUN[:step]";
 
-/** Finds the files of a model. Throws `no-such-model`, `no-such-checkpoint` or `bad-model` with the way out. */
+/**
+ * Finds the files of a model. What stands in the folder where the command runs comes before what was downloaded. Throws
+ * `no-such-model`, `no-such-checkpoint`, `bad-model`, or what `resolveLocal` throws, with the way out.
+ */
 export async function findModel(reference: string): Promise<ModelFiles> {
   if (reference === "starter") {
     return plainModel("starter", starterFolder, "the starter model is missing: `npm run starter` makes it");
@@ -34,20 +38,32 @@ export async function findModel(reference: string): Promise<ModelFiles> {
   if (reference === "") throw new HoneError("no-such-model", "the model's name is empty", { fix: modelFix });
   const run = await findCheckpoint(reference);
   if (run !== undefined) return run;
-  return plainModel(reference, resolve(reference), modelFix);
+  const path = resolve(reference);
+  if (existsSync(path) || !isHubReference(reference)) return plainModel(reference, path, modelFix);
+  const stored = resolveLocal(reference);
+  if (stored !== undefined) return plainModel(reference, stored, modelFix);
+  const get = reference.startsWith("ollama:")
+    ? "`hone ls models` lists what is here"
+    : `\`hone get ${reference}\` downloads it`;
+  throw new HoneError(
+    "no-such-model",
+    `there is no model ${reference}: it is no folder or file here, and has not been downloaded`,
+    { fix: `${get}; or ${modelFix}` },
+  );
 }
 
 async function plainModel(name: string, path: string, fix: string): Promise<ModelFiles> {
   if (!existsSync(path)) throw new HoneError("no-such-model", `there is no model at ${path}`, { fix });
   if (statSync(path).isFile()) {
-    if (path.endsWith(".gguf")) return { name, weights: path, text: path };
+    if (path.endsWith(".gguf") || isGguf(path)) return { name, weights: path, text: path };
     throw new HoneError("bad-model", `${path} is neither a model folder nor a .gguf file`, { fix });
   }
   if (existsSync(join(path, adapterConfigName)) && !existsSync(join(path, "config.json"))) {
-    const base = readAdapterConfig(path)["base_model_name_or_path"];
-    if (typeof base !== "string" || !existsSync(base)) {
-      throw new HoneError("bad-model", `the adapter ${path} names no base model that is here: ${String(base)}`, {
-        fix: `set base_model_name_or_path in its ${adapterConfigName} to the base model's folder`,
+    const named = readAdapterConfig(path)["base_model_name_or_path"];
+    const base = typeof named !== "string" ? undefined : existsSync(named) ? named : resolveLocal(named);
+    if (base === undefined) {
+      throw new HoneError("bad-model", `the adapter ${path} names no base model that is here: ${String(named)}`, {
+        fix: `download its base model, or set base_model_name_or_path in its ${adapterConfigName} to the base model's folder`,
       });
     }
     return { name, weights: base, adapter: path, text: base };
@@ -55,11 +71,23 @@ async function plainModel(name: string, path: string, fix: string): Promise<Mode
   return { name, weights: path, text: path };
 }
 
+/** Ollama's files have no ending. */
+function isGguf(path: string): boolean {
+  const file = openSync(path, "r");
+  try {
+    const head = Buffer.alloc(4);
+    readSync(file, head);
+    return head.toString("latin1") === "GGUF";
+  } finally {
+    closeSync(file);
+  }
+}
+
 /** What a run inherits that goes on from another run or from an adapter: its model's presets, the adapter's shape. */
 export function originOf(reference: string): Origin {
   const path = findRun(reference) ?? findRun(reference.replace(/:[^:/]*$/, ""));
   if (path === undefined) {
-    const folder = resolve(reference);
+    const folder = existsSync(resolve(reference)) ? resolve(reference) : (resolveLocal(reference) ?? reference);
     const isAdapter = existsSync(join(folder, adapterConfigName)) && !existsSync(join(folder, "config.json"));
     return isAdapter ? { defaults: { finetuning_type: "lora", ...adapterSettings(folder) } } : {};
   }
@@ -146,5 +174,6 @@ export async function openModel(
 
 /** The last part of a model's path, for names of runs. */
 export function shortName(reference: string): string {
-  return basename(reference.split(":")[0]).replace(/\.gguf$/, "") || "model";
+  const [path] = reference.replace(/^(?:ollama|hf|huggingface|ms|modelscope):/, "").split(/[:@]/);
+  return basename(path).replace(/\.gguf$/, "") || "model";
 }

@@ -11,6 +11,7 @@ import { plural } from "../contract/units.ts";
 import type { Forward } from "../evaluate/score-rows.ts";
 import { requireFreeBytes } from "../files/disk.ts";
 import { lockFolder } from "../files/lock.ts";
+import { pinnedReference } from "../hub/storage/find-stored.ts";
 import { newRunName, runsFolder, runWord } from "../store/library.ts";
 import { answerTokens, findTaskFolder } from "../tasks/open-task.ts";
 import { toolsOf } from "../tasks/task.ts";
@@ -57,11 +58,17 @@ export function resolveNewRun(input: RunConfigInput): RunConfig {
   const isBuiltIn = tasks.some(({ name }) => name === config.task);
   return {
     ...config,
-    model: config.model === "starter" ? config.model : whole(config.model),
+    model: modelWord(config.model),
     task: isBuiltIn ? config.task : (findTaskFolder(config.task) ?? whole(config.task)),
     reward: whole(config.reward),
     chat_template_path: whole(config.chat_template_path),
   };
+}
+
+/** A model by a name that means the same whenever and wherever the run is taken up again. */
+function modelWord(model: string): string {
+  if (model === "starter") return model;
+  return existsSync(model) ? resolve(model) : pinnedReference(model);
 }
 
 /** Begins a new run, in `output_dir` or in a new folder of the library. */

@@ -135,6 +135,24 @@ export function resolveLocal(reference: string, kind: RepoKind = "model"): strin
   return requireOne(reference, kind)?.path;
 }
 
+/** True for what may name a repository of a hub or a model of Ollama. */
+export function isHubReference(reference: string): boolean {
+  return reference.startsWith("ollama:") || readWanted(reference, "model") !== undefined;
+}
+
+/**
+ * A reference that means the same tomorrow: with the commit that its branch stands for now. One that is not here, or
+ * in a place that keeps no commits, stays as it is.
+ */
+export function pinnedReference(reference: string): string {
+  const item = requireOne(reference);
+  if (item?.place.place !== "huggingface" || item.ref === null || item.commit === null) return reference;
+  const { id } = item.ref;
+  const file = item.path === item.folder ? "" : item.path.slice(item.folder.length + 1).replaceAll("\\", "/");
+  if (file === "") return `${id}@${item.commit.slice(0, 12)}`;
+  return item.reference.includes(":") ? `${id}@${item.commit.slice(0, 12)}:${item.quant}` : reference;
+}
+
 /** As `findStored`; throws `no-such-model` with the nearest name that is here. */
 export function requireStored(reference: string, kind: RepoKind = "model"): StoredItem[] {
   const found = findStored(reference, kind);
