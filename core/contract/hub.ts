@@ -255,6 +255,8 @@ export const catalogEntrySchema = z.object({
   /** Bytes of the weights that are downloaded. */
   weight_bytes: z.number().int().min(1),
   dtype: word,
+  /** Fields of the model's `config.json` that memory depends on. */
+  config: z.record(z.string(), z.unknown()),
   context_length: z.number().int().min(1),
   licence: word,
   licence_page: z.url(),

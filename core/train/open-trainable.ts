@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { RunConfig } from "../contract/config.ts";
 import { HoneError } from "../contract/errors.ts";
 import { formatBytes } from "../contract/units.ts";
-import type { Engine, LoraOptions, Model, OpenProgress } from "../engine/types.ts";
+import type { Engine, LoraOptions, MemoryEstimate, MemoryPlan, Model, OpenProgress } from "../engine/types.ts";
 import type { Forward } from "../evaluate/score-rows.ts";
 import { optimizerStateName } from "./run-folder/checkpoints.ts";
 import { adapterSettings, openModel, type ModelFiles } from "./model-ref.ts";
@@ -104,20 +104,41 @@ const usableShare = 0.85;
 const comfortableActivations = 2e9;
 
 /**
- * Tokens of one pass: what the user said, or the most that is of use and fits comfortably, or else the least. Throws
- * `out-of-memory` with numbers when that cannot fit. `freeBefore`: bytes that were free before the model was opened.
+ * Tokens of one pass, and what it takes: the most that is of use and fits comfortably into `limit` bytes, or else the
+ * least of the candidates, whether that fits or not.
  */
-export async function chooseMicroBatchTokens(config: RunConfig, model: Model, freeBefore: number): Promise<number> {
-  const limit = config.memory_limit ?? usableShare * freeBefore;
-  const wanted = config.micro_batch_tokens;
-  const candidates = wanted === null ? microBatchTokens : [wanted];
+export async function comfortablePass(
+  estimateMemory: (plan: MemoryPlan) => MemoryEstimate | Promise<MemoryEstimate>,
+  limit: number,
+  candidates: readonly number[] = microBatchTokens,
+): Promise<{ tokens: number; estimate: MemoryEstimate }> {
   let tokens = candidates[0];
-  let estimate = await model.estimateMemory({ tokens, targets: tokens });
+  let estimate = await estimateMemory({ tokens, targets: tokens });
   for (const fewer of candidates.slice(1)) {
     if (estimate.total <= limit && estimate.activations <= comfortableActivations) break;
     tokens = fewer;
-    estimate = await model.estimateMemory({ tokens, targets: tokens });
+    estimate = await estimateMemory({ tokens, targets: tokens });
   }
+  return { tokens, estimate };
+}
+
+/** Bytes that training may plan with, of those that are free. */
+export function trainingLimit(free: number): number {
+  return usableShare * free;
+}
+
+/**
+ * Tokens of one pass: what the user said, or as `comfortablePass` chooses. Throws `out-of-memory` with numbers when that
+ * cannot fit. `freeBefore`: bytes that were free before the model was opened.
+ */
+export async function chooseMicroBatchTokens(config: RunConfig, model: Model, freeBefore: number): Promise<number> {
+  const limit = config.memory_limit ?? trainingLimit(freeBefore);
+  const wanted = config.micro_batch_tokens;
+  const { tokens, estimate } = await comfortablePass(
+    (plan) => model.estimateMemory(plan),
+    limit,
+    wanted === null ? microBatchTokens : [wanted],
+  );
   if (estimate.total <= limit) return tokens;
   throw new HoneError(
     "out-of-memory",
