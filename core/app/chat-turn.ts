@@ -7,6 +7,7 @@ import { isCut, type ParsedAssistant } from "../text/parse-assistant.ts";
 import { StopStrings } from "../text/stop-strings.ts";
 import { TextStream } from "../text/text-stream.ts";
 import type { OpenPolicy } from "./session.ts";
+import type { TokenEvent } from "../engine/types.ts";
 
 export interface ChatTurn {
   messages: readonly ChatMessage[];
@@ -22,15 +23,23 @@ export interface ChatTurn {
   stop?: readonly string[];
   /** Whole characters, as soon as they are certain. */
   onText?: (text: string) => void;
+  /** Told once, before the first token: the tokens of the prompt, and whether the answer begins inside a thought. */
+  onPrompt?: (prompt: { tokens: number; thinkingOpen: boolean }) => void;
+  onToken?: (event: TokenEvent) => void;
   signal?: AbortSignal;
+  /** A stopped answer is given as far as it came (`stopped`). Default false: then it is thrown as `CancelledError`. */
+  keepStopped?: boolean;
 }
 
 export interface ChatAnswer {
   text: string;
   parsed: ParsedAssistant;
-  finishReason: "stop" | "length" | "tool_calls";
+  finishReason: "stop" | "length" | "tool_calls" | "stopped";
   promptTokens: number;
   completionTokens: number;
+  /** As they were drawn, with natural logs at temperature 1. */
+  tokens: Int32Array;
+  logprobs: Float32Array;
 }
 
 /** Throws `prompt-too-long` with both numbers when the conversation leaves no room for an answer. */
@@ -51,6 +60,7 @@ export async function answerChat({ model, chat }: OpenPolicy, turn: ChatTurn): P
       { fix: "shorten it, or begin a new conversation" },
     );
   }
+  turn.onPrompt?.({ tokens: prompt.ids.length, thinkingOpen: prompt.thinkingOpen });
   const stop = new Set(chat.stopIds);
   const stopStrings = new StopStrings(turn.stop ?? []);
   // Ends this answer alone, beside the caller's own signal.
@@ -72,7 +82,9 @@ export async function answerChat({ model, chat }: OpenPolicy, turn: ChatTurn): P
       },
     ],
     {
-      onToken: ({ token }) => {
+      onToken: (event) => {
+        const { token } = event;
+        turn.onToken?.(event);
         // The model is some tokens ahead by the time a stop string is seen: what came after it does not count.
         if (stopStrings.met === undefined) drawn++;
         if (stop.has(token)) return;
@@ -85,7 +97,8 @@ export async function answerChat({ model, chat }: OpenPolicy, turn: ChatTurn): P
   );
   const rest = stopStrings.push(stream.flush()) + stopStrings.flush();
   turn.onText?.(rest);
-  if (sample.stopReason === "cancelled" && stopStrings.met === undefined) throw new CancelledError();
+  const stopped = sample.stopReason === "cancelled" && stopStrings.met === undefined;
+  if (stopped && turn.keepStopped !== true) throw new CancelledError();
   const whole = chat.text.answerText(sample.tokens);
   const text = stopStrings.met === undefined ? whole : whole.slice(0, whole.indexOf(stopStrings.met));
   const parsed = chat.text.parse(text, tools, {
@@ -97,8 +110,10 @@ export async function answerChat({ model, chat }: OpenPolicy, turn: ChatTurn): P
   return {
     text,
     parsed,
-    finishReason: cut ? "length" : parsed.tool_calls.length > 0 ? "tool_calls" : "stop",
+    finishReason: stopped ? "stopped" : cut ? "length" : parsed.tool_calls.length > 0 ? "tool_calls" : "stop",
     promptTokens: prompt.ids.length,
     completionTokens: drawn,
+    tokens: sample.tokens,
+    logprobs: sample.logprobs,
   };
 }

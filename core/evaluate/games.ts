@@ -11,9 +11,13 @@ export interface GamesOptions {
   /** Games per opponent and side. */
   count: number;
   seed: Seed;
+  /** Which of the task's own opponents. Default: all. */
+  fixed?: readonly string[];
   /** Other models to play against, by name: the base model, earlier checkpoints. */
   opponents?: Record<string, Policy>;
   settings: PolicySettings;
+  /** Each game as soon as it has ended. */
+  onGame?: (record: GameRecord) => void;
   onProgress?: (done: number, total: number) => void;
 }
 
@@ -24,27 +28,32 @@ interface RunningGame extends Omit<GameRecord, "result"> {
   random: Random;
 }
 
-/** Plays `count` games per side against each of the task's own opponents and the given models. */
+/** Plays `count` games per side against the task's own opponents and the given models. */
 export async function playGames(task: Task, policy: Policy, options: GamesOptions): Promise<GameRecord[]> {
   const game = requireGame(task);
   const models = options.opponents ?? {};
   for (const name of Object.keys(models)) {
     if (name in game.opponents) throw new Error(`an opponent model cannot be called "${name}"`);
   }
-  const all = [...Object.keys(game.opponents), ...Object.keys(models)].flatMap((opponent) =>
+  const all = [...(options.fixed ?? Object.keys(game.opponents)), ...Object.keys(models)].flatMap((opponent) =>
     (["x", "o"] as const).flatMap((side) =>
       Array.from({ length: options.count }, (_, i) => newGame(game, opponent, side, i, options.seed)),
     ),
   );
   let running = all;
+  const takeEnded = () => {
+    const { ended = [], going = [] } = Object.groupBy(running, (one) => (one.result === undefined ? "going" : "ended"));
+    running = going;
+    for (const one of ended) options.onGame?.(toRecord(one));
+  };
   while (running.length > 0) {
     for (const one of running) playFixedOpponent(game, one);
-    running = running.filter((one) => one.result === undefined);
+    takeEnded();
     const toAnswer = Map.groupBy(running, (one) =>
       game.toMove(one.state) === one.side ? policy : models[one.opponent],
     );
     for (const [player, turns] of toAnswer) await playModels(task, game, player, turns, options.settings);
-    running = running.filter((one) => one.result === undefined);
+    takeEnded();
     options.onProgress?.(all.length - running.length, all.length);
   }
   return all.map(toRecord);

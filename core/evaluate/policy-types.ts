@@ -1,6 +1,7 @@
 /** What the evaluation and the training loop see of a model: chat messages in, answers out. */
 
 import type { ChatMessage, ToolDefinition } from "../contract/chat.ts";
+import type { TokenEvent } from "../engine/types.ts";
 import type { Action } from "../tasks/task.ts";
 
 export interface PolicyItem {
@@ -27,6 +28,8 @@ export interface PolicySettings {
   topK?: number;
   minP?: number;
   signal?: AbortSignal;
+  /** Every token as it is drawn, for who watches. */
+  onToken?: (event: TokenEvent) => void;
 }
 
 export interface Answer extends Action {

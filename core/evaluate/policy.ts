@@ -66,7 +66,7 @@ export class EnginePolicy implements Policy {
 
   /** One call of the engine; an answer is there as soon as the engine has ended it. */
   #sample(items: readonly PolicyItem[], n: number, settings: PolicySettings): Promise<Answer>[][] {
-    const { signal } = settings;
+    const { signal, onToken } = settings;
     signal?.throwIfAborted();
     const requests = this.requests(items, n, settings);
     const answers = items.map(() => Array.from({ length: n }, () => Promise.withResolvers<Answer>()));
@@ -79,7 +79,11 @@ export class EnginePolicy implements Policy {
       }
     };
     this.model
-      .sample(requests, { onSample, ...(signal !== undefined && { signal }) })
+      .sample(requests, {
+        onSample,
+        ...(signal !== undefined && { signal }),
+        ...(onToken !== undefined && { onToken }),
+      })
       .catch((error: unknown) => answers.flat().forEach(({ reject }) => reject(error)));
     return answers.map((group) => group.map(({ promise }) => promise));
   }

@@ -3,12 +3,11 @@
  * 9, row by row; every list of nine goes by square − 1.
  */
 
+import type { TFunction } from "i18next";
 import { useRef, useState, type CSSProperties, type KeyboardEvent } from "react";
 import { useTranslation } from "react-i18next";
+import type { MoveValue } from "../../core/contract/api/play-calls.ts";
 import classes from "./board.module.css";
-
-/** What a move comes to with best play afterwards, for the side that makes it. */
-export type MoveValue = "win" | "draw" | "loss";
 
 export interface BoardProps {
   /** Nine characters, row by row: `X`, `O`, `.` (free). */
@@ -166,7 +165,7 @@ function CellContent({ board, values, probabilities, blunders = [], square }: Bo
   );
 }
 
-function cellLabel(t: (key: string, values?: object) => string, props: BoardProps, square: number): string {
+function cellLabel(t: TFunction, props: BoardProps, square: number): string {
   const mark = markOf(props.board, square);
   const share = props.probabilities?.[square - 1];
   const value = props.values?.[square - 1];

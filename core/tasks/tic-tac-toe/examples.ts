@@ -8,7 +8,7 @@ import { boardRewards } from "./reward.ts";
 
 /** The call of a best move: of several the first one, so that the same board always has the same answer. */
 export function bestMove(board: Board): ChatMessage[] {
-  return [call(bestSquare(board))];
+  return [squareCall(bestSquare(board))];
 }
 
 /**
@@ -20,8 +20,8 @@ export function movePair(board: Board): { chosen: ChatMessage[]; rejected: ChatM
   const { rewards } = boardRewards(board);
   const worse = squares.filter((square) => rewards[square - 1] < rewards[best - 1]);
   return {
-    chosen: [call(best)],
-    rejected: [call(worse.length === 0 ? squares.length + 1 : new Random(board).split("worse move").pick(worse))],
+    chosen: [squareCall(best)],
+    rejected: [squareCall(worse.length === 0 ? squares.length + 1 : new Random(board).split("worse move").pick(worse))],
   };
 }
 
@@ -30,7 +30,8 @@ function bestSquare(board: Board): number {
   return 1 + rewards.indexOf(Math.max(...rewards));
 }
 
-function call(square: number): ChatMessage {
+/** The answer that chooses this square, and says nothing else. */
+export function squareCall(square: number): ChatMessage {
   const name = chooseSquareTool.function.name;
   return { role: "assistant", tool_calls: [{ type: "function", function: { name, arguments: { square } } }] };
 }

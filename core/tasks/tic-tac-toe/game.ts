@@ -33,6 +33,6 @@ export const ticTacToeGame: Game = {
 };
 
 /** The board as a model sees it that is to move: the prompt always says that it plays X. */
-function seenBoard(board: Board): Board {
+export function seenBoard(board: Board): Board {
   return markToMove(board) === "X" ? board : swapMarks(board);
 }
