@@ -360,6 +360,8 @@ export const localModelSchema = z.object({
   /** Null when the engine opens it; otherwise why not. */
   unsupported: z.string().nullable(),
   modified: z.string().nullable(),
+  /** When its files were last read; some systems note that roughly or not at all. */
+  last_used: z.string().nullable(),
   /** Hone deletes only where it also writes. */
   removable: z.boolean(),
 });

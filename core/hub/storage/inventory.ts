@@ -1,7 +1,8 @@
 /** What lies in the places: every snapshot, every folder and every .gguf file that is one model or one dataset. */
 
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
+import { z } from "zod";
 import type { RepoFile, RepoKind, RepoRef } from "../../contract/hub.ts";
 import { quantOf } from "../quants.ts";
 import { defaultRevision } from "../sources/parse-reference.ts";
@@ -101,7 +102,8 @@ export function referenceOf({ source, kind, id, revision }: RepoRef): string {
 function snapshotItems({ repo, place, ref, commit, folder, record }: Snapshot): StoredItem[] {
   const listed = listStored(folder);
   const recorded = record?.files.map(({ path }) => path).filter((path) => !existsSync(join(folder, path))) ?? [];
-  const missing = [...new Set([...listed.dangling, ...listed.unreadable, ...recorded])];
+  const lacking = record === undefined && ref.kind === "model" ? lackingWeights(folder, listed.files) : [];
+  const missing = [...new Set([...listed.dangling, ...listed.unreadable, ...recorded, ...lacking])];
   const base = { place, kind: ref.kind, name: ref.id, ref, commit, folder, repo };
   return split({
     ...base,
@@ -112,6 +114,26 @@ function snapshotItems({ repo, place, ref, commit, folder, record }: Snapshot): 
     missing,
     unfinished: false,
   });
+}
+
+const shardIndex = z.object({ weight_map: z.record(z.string(), z.string()) });
+
+/** What other programs have not downloaded, or not yet: the parts that the index names, or weights at all. */
+function lackingWeights(folder: string, files: readonly StoredFile[]): string[] {
+  const paths = new Set(files.map(({ path }) => path));
+  const index = [...paths].find((path) => path.endsWith(".safetensors.index.json"));
+  if (index !== undefined) {
+    try {
+      const { weight_map } = shardIndex.parse(JSON.parse(readFileSync(join(folder, index), "utf8")));
+      const parts = [...new Set(Object.values(weight_map))].filter((path) => !paths.has(path));
+      // The same weights may be here as one file, or as .gguf.
+      return [...paths].some((path) => path === "model.safetensors" || /\.gguf$/i.test(path)) ? [] : parts.sort();
+    } catch {
+      return [];
+    }
+  }
+  const isWeights = /\.(?:safetensors|gguf|bin|pt|pth|onnx|h5|msgpack|npz|mlx|ckpt)$/i;
+  return paths.size === 0 || [...paths].some((path) => isWeights.test(path)) ? [] : ["model.safetensors"];
 }
 
 /** A folder with several .gguf files holds several models; what belongs to none of them goes with the first. */
