@@ -49,7 +49,8 @@ export interface RandomFaultOptions {
 }
 
 export function faultsFor(kind: RequestKind): readonly FaultName[] {
-  if (kind === "api") return anywhere;
+  // Nobody but the clock ends a silent answer to a question, and its patience is a matter of the hub's client.
+  if (kind === "api") return anywhere.filter((name) => name !== "hang");
   return kind === "address" ? [...anywhere, ...atAddress] : [...anywhere, ...inBytes];
 }
 
@@ -65,14 +66,19 @@ export function randomFaults(options: RandomFaultOptions): FaultPlan {
   };
 }
 
-/** The given faults one after the other, each at the first request that can meet it. */
-export function faultList(names: readonly FaultName[], at = 0.5): FaultPlan {
+/** The given faults one after the other, each at the first request that can meet it after `skip` such requests. */
+export function faultList(names: readonly FaultName[], { at = 0.5, skip = 0 } = {}): FaultPlan {
   const left = [...names];
+  let passes = skip;
   return (kind) => {
     const name = left[0];
     if (name === undefined || !faultsFor(kind).includes(name)) return undefined;
     // A fault that fits everywhere is kept for the bytes, where it matters most.
     if (kind !== "bytes" && faultsFor("bytes").includes(name)) return undefined;
+    if (passes > 0) {
+      passes -= 1;
+      return undefined;
+    }
     left.shift();
     return { name, at };
   };

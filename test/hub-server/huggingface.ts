@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { RepoKind } from "../../core/contract/hub.ts";
 import type { HubState } from "./hub-server.ts";
 import type { Content, TestRepository } from "./repository.ts";
-import { sendContent, sendFault, sendJson, sendText } from "./send.ts";
+import { sendContent, sendFault, sendJson, sendRedirectLoop, sendText } from "./send.ts";
 
 interface Access {
   token: string | undefined;
@@ -20,15 +20,10 @@ export async function answerHuggingFace(
   url: URL,
 ): Promise<void> {
   const parts = url.pathname.split("/").filter((part) => part !== "");
-  const isFile = parts.includes("resolve") || parts[1] === "resolve-cache";
-  const kind = parts[1] === "resolve-cache" ? "bytes" : isFile ? "address" : "api";
+  if (sendRedirectLoop(response, url)) return;
+  const kind = parts[1] === "resolve-cache" ? "bytes" : isLargeFile(hub, parts) ? "address" : "api";
   const fault = hub.fault(kind, url.pathname);
   if (fault !== undefined && sendFault(response, fault)) return;
-  if (fault?.name === "redirect-loop") {
-    response.writeHead(302, { location: url.pathname + url.search, "content-length": 0 });
-    response.end();
-    return;
-  }
   const token = /^Bearer (.+)$/.exec(request.headers.authorization ?? "")?.[1];
   if (token !== undefined && !hub.tokens.has(token)) {
     sendError(response, 401, undefined, "Invalid credentials in Authorization header");
@@ -79,6 +74,16 @@ export async function answerHuggingFace(
     found.access,
     fault?.name === "expired-signature",
   );
+}
+
+/** The address of a file that is on the CDN. */
+function isLargeFile(hub: HubState, parts: readonly string[]): boolean {
+  const at = parts.indexOf("resolve");
+  if (at < 1) return false;
+  const isDataset = parts[0] === "datasets";
+  const repo = hub.repository(isDataset ? "dataset" : "model", decodePath(parts.slice(isDataset ? 1 : 0, at)));
+  const { revision, rest } = takeRevision(parts.slice(at + 1));
+  return repo?.files(repo.resolve(revision) ?? "").get(decodePath(rest))?.isLfs === true;
 }
 
 function kindOf(part: string | undefined): RepoKind | undefined {

@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { RepoKind } from "../../core/contract/hub.ts";
 import type { HubState } from "./hub-server.ts";
 import type { Content, TestRepository } from "./repository.ts";
-import { sendContent, sendFault, sendJson, sendText } from "./send.ts";
+import { sendContent, sendFault, sendJson, sendRedirectLoop, sendText } from "./send.ts";
 
 /** `repo/files` leaves out what comes after so many entries, without a word. */
 const fileLimit = 3000;
@@ -20,13 +20,12 @@ export async function answerModelScope(
   const kind: RepoKind | undefined = parts[2] === "models" ? "model" : parts[2] === "datasets" ? "dataset" : undefined;
   const repo = kind === undefined ? undefined : hub.repository(kind, `${parts[3]}/${parts[4]}`);
   const content = isFile ? contentOf(repo, url) : undefined;
-  const fault = hub.fault(!isFile ? "api" : content?.isLfs === false ? "bytes" : "address", url.pathname);
+  if (sendRedirectLoop(response, url)) return;
+  const fault = hub.fault(
+    !isFile ? "api" : content?.isLfs === false ? "bytes" : content === undefined ? "api" : "address",
+    url.pathname,
+  );
   if (fault !== undefined && sendFault(response, fault)) return;
-  if (fault?.name === "redirect-loop") {
-    response.writeHead(302, { location: url.pathname + url.search, "content-length": 0 });
-    response.end();
-    return;
-  }
   if (parts[1] !== "v1" || kind === undefined) return sendFailure(response, 404, 10010404000, "Not found");
   const isOpen = parts[0] === "openapi";
   if (parts.length === 3) return sendSearch(hub, response, kind, url);

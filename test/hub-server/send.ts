@@ -33,6 +33,16 @@ export function sendText(
   response.end(response.req.method === "HEAD" ? undefined : text);
 }
 
+const loopPath = "/redirect-loop";
+
+/** Answers the address to which the fault of that name sends: it leads to itself. */
+export function sendRedirectLoop(response: ServerResponse, url: URL): boolean {
+  if (url.pathname !== loopPath) return false;
+  response.writeHead(302, { location: loopPath, "content-length": 0 });
+  response.end();
+  return true;
+}
+
 /** The faults that need nothing of the request. Returns false when it is none of them. */
 export function sendFault(response: ServerResponse, fault: Fault): boolean {
   switch (fault.name) {
@@ -40,6 +50,10 @@ export function sendFault(response: ServerResponse, fault: Fault): boolean {
       response.req.socket.destroy();
       return true;
     case "hang":
+      return true;
+    case "redirect-loop":
+      response.writeHead(302, { location: loopPath, "content-length": 0 });
+      response.end();
       return true;
     case "status-429": {
       // Both forms that a hub sends; one in ten waits a second.
@@ -166,14 +180,16 @@ async function sendBody(
 ): Promise<void> {
   const length = end - start;
   const cutAt = fault?.name === "cut" ? Math.floor(fault.at * length) : undefined;
+  const slowAt = fault?.name === "trickle" ? Math.floor(fault.at * length * 0.5) : undefined;
   const wrongAt = fault?.name === "corrupt" ? Math.floor(fault.at * length) : undefined;
   const began = Date.now();
   let sent = 0;
   for await (const piece of content.read(start, end) as AsyncIterable<Buffer>) {
     if (response.destroyed) return;
     let bytes = piece;
-    if (fault?.name === "trickle" && sent >= Math.floor(fault.at * length * 0.5)) {
-      await trickle(response, bytes);
+    if (slowAt !== undefined && slowAt < sent + bytes.length) {
+      response.write(bytes.subarray(0, slowAt - sent));
+      await trickle(response, bytes.subarray(slowAt - sent));
       return;
     }
     if (wrongAt !== undefined && wrongAt >= sent && wrongAt < sent + bytes.length) {
