@@ -1,7 +1,8 @@
 /** What a model needs on this machine, before it is downloaded or opened: memory for each use, disk, in words and numbers. */
 
-import { statSync, readdirSync, openSync, readSync, closeSync } from "node:fs";
-import { basename, join } from "node:path";
+import { readdirSync, statSync } from "node:fs";
+import { open } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import { HoneError } from "../../contract/errors.ts";
 import { diskVerdict, memoryVerdict, type Room } from "../../contract/fits.ts";
 import {
@@ -92,10 +93,17 @@ export async function fitCatalogEntry(entry: CatalogEntry, machine: FitMachine):
 /** The report on a model that is on this machine. */
 export async function fitLocal(files: ModelFiles, machine: FitMachine): Promise<FitReport> {
   const isFile = statSync(files.weights).isFile();
-  const folder = isFile ? join(files.weights, "..") : files.weights;
+  const folder = isFile ? dirname(files.weights) : files.weights;
   const names = isFile ? [basename(files.weights)] : readdirSync(folder).filter(isModelFile);
-  const parts = names.map((path) => ({ path, size: statSync(join(folder, path)).size }));
-  const header = await readHeader(parts, readLocal(folder));
+  // Ollama's files have no ending; what is one file is GGUF.
+  const listed = names.map((name) => ({
+    path: isFile ? "model.gguf" : name,
+    size: statSync(join(folder, name)).size,
+  }));
+  const header = await readHeader(
+    listed,
+    readLocal((path) => (isFile ? files.weights : join(folder, path))),
+  );
   const report = await makeReport(files.name, header, machine, {
     ref: null,
     commit: null,
@@ -108,18 +116,25 @@ export async function fitLocal(files: ModelFiles, machine: FitMachine): Promise<
   return { ...report, words: wordsOf(report) };
 }
 
+/** With a speed that was measured of this very model. */
+export function withSpeed(report: FitReport, speed: FitReport["speed"]): FitReport {
+  const whole = { ...report, speed };
+  return { ...whole, words: wordsOf(whole) };
+}
+
 function isModelFile(name: string): boolean {
   return name === "config.json" || /^model.*\.safetensors$|\.gguf$/.test(name);
 }
 
-function readLocal(folder: string): ReadAt {
+function readLocal(pathOf: (path: string) => string): ReadAt {
   return async (path, start, end) => {
-    const file = openSync(join(folder, path), "r");
+    const file = await open(pathOf(path), "r");
     try {
       const bytes = Buffer.alloc(end - start);
-      return bytes.subarray(0, readSync(file, bytes, 0, bytes.length, start));
+      const { bytesRead } = await file.read(bytes, 0, bytes.length, start);
+      return bytes.subarray(0, bytesRead);
     } finally {
-      closeSync(file);
+      await file.close();
     }
   };
 }
@@ -231,9 +246,12 @@ function makeUse(use: FitUseName, memory: MemoryEstimate, tokens: number, machin
   };
 }
 
-/** Hone itself without a model: what this process holds, and at least what the command line does. */
+/** More than this the process holds only while a model is open, which is not counted twice. */
+const mostProgram = 250e6;
+
+/** Hone itself without a model, in bytes. */
 function programBytes(): number {
-  return process.memoryUsage().rss;
+  return Math.min(process.memoryUsage().rss, mostProgram);
 }
 
 const useNames: Record<FitUseName, string> = {
