@@ -1,9 +1,10 @@
 /** Calls about models on this machine. */
 
 import { z } from "zod";
+import type { StorageListing } from "../hub.ts";
 import { call } from "./call.ts";
 
 export const modelCalls = {
-  /** Opens what is needed to talk about a model: architecture, size, template, licence. */
-  "models.list": call<{ models: { reference: string; name: string }[] }>()(z.object({})),
+  /** What is on this machine: the starter, the caches of other programs, own folders; incomplete ones too. */
+  "models.list": call<StorageListing>()(z.object({})),
 };
