@@ -10,11 +10,8 @@ import { join } from "node:path";
 import { errorMessage, HoneError } from "../../core/contract/errors.ts";
 import { Random } from "../../core/contract/random.ts";
 import { realDisk, type Disk } from "../../core/hub/download/data-file.ts";
-import {
-  downloadSnapshot,
-  type DownloadOptions,
-  type DownloadResult,
-} from "../../core/hub/download/download-snapshot.ts";
+import type { DownloadOptions, DownloadResult } from "../../core/hub/download/download-options.ts";
+import { downloadSnapshot } from "../../core/hub/download/download-snapshot.ts";
 import { openSource } from "../../core/hub/sources/open-hub.ts";
 import { cacheTarget } from "../../core/hub/storage/snapshot-target.ts";
 import { faultList, faultNames, faultsFor, randomFaults, type FaultName } from "./faults.ts";
@@ -265,7 +262,7 @@ async function download(
       path = target.path;
       const result = await downloadSnapshot(huggingface, snapshot, snapshot.files, target, {
         ...options,
-        ...(other !== undefined && { alternatives: [{ source: modelscope, snapshot: other }] }),
+        ...(other !== undefined && { alternative: () => Promise.resolve({ source: modelscope, snapshot: other }) }),
       });
       const problem = differences(path, contents);
       if (problem === undefined) {
@@ -318,7 +315,7 @@ function faultyDisk(
 ): Disk {
   let writes = 1 + random.integer(6);
   return {
-    free: realDisk.free,
+    free: (folder) => realDisk.free(folder),
     open: async (path) => {
       const file = await realDisk.open(path);
       return {

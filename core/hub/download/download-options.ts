@@ -47,8 +47,8 @@ export interface DownloadOptions {
   bandwidthLimit?: number | Throttle | null | undefined;
   /** Ranges that are fetched at a time. Default 8. */
   connections?: number | undefined;
-  /** Others that have the same contents; used when the first does not answer. */
-  alternatives?: readonly Supply[] | undefined;
+  /** Another place that has the same contents: asked for when the first one fails. Undefined: there is none. */
+  alternative?: ((signal: AbortSignal) => Promise<Supply | undefined>) | undefined;
   /** Files that are here are hashed again, and fetched again when they are damaged. */
   checkExisting?: boolean | undefined;
   patience?: Partial<Patience> | undefined;

@@ -15,7 +15,7 @@ import { Checksums, checkKind } from "./checksum.ts";
 import { realDisk, type Disk } from "./data-file.ts";
 import { usualPatience, type DownloadOptions, type DownloadResult, type Patience } from "./download-options.ts";
 import { fetchRange } from "./fetch-range.ts";
-import { FileTask, cut, routesOf, type Route, type Supply } from "./file-task.ts";
+import { FileTask, cut, type Route, type Supply } from "./file-task.ts";
 import { PartialFile, readNote } from "./partial-file.ts";
 import type { Interval } from "./range-set.ts";
 import { SpeedMeter } from "./speed-meter.ts";
@@ -33,13 +33,11 @@ export async function downloadSnapshot(
   target: CacheTarget,
   options: DownloadOptions = {},
 ): Promise<DownloadResult> {
-  return new SnapshotDownload([{ source, snapshot }, ...(options.alternatives ?? [])], files, target, options).run();
+  return new SnapshotDownload({ source, snapshot }, files, target, options).run();
 }
 
 /** Errors of a source that no waiting mends: another source may still do. */
 const refusals = new Set([
-  "gated",
-  "not-signed-in",
   "no-such-repo",
   "no-such-revision",
   "no-such-file",
@@ -53,10 +51,11 @@ const refusals = new Set([
   "bad-token",
 ]);
 
-const ownErrors = new Set(["disk-full", "not-writable", "file-error", "disk-space"]);
+/** The own machine's troubles, and a licence that must be accepted: another source is no way around it. */
+const finalErrors = new Set(["disk-full", "not-writable", "file-error", "gated", "not-signed-in"]);
 
 class SnapshotDownload {
-  private readonly supplies: readonly Supply[];
+  private readonly supply: Supply;
   private readonly files: readonly RepoFile[];
   private readonly target: CacheTarget;
   private readonly options: DownloadOptions;
@@ -71,13 +70,14 @@ class SnapshotDownload {
   /** Per source: nothing is asked before, because it said so. */
   private readonly gates = new Map<HubSource, number>();
   private changed = Promise.withResolvers<void>();
+  private asking: Promise<void> | undefined;
   private fatal: { error: unknown } | undefined;
   private fetched = 0;
   private retries = 0;
   private note: string | null = null;
 
-  constructor(supplies: readonly Supply[], files: readonly RepoFile[], target: CacheTarget, options: DownloadOptions) {
-    this.supplies = supplies;
+  constructor(supply: Supply, files: readonly RepoFile[], target: CacheTarget, options: DownloadOptions) {
+    this.supply = supply;
     this.files = files;
     this.target = target;
     this.options = options;
@@ -158,7 +158,7 @@ class SnapshotDownload {
     return new FileTask(file, {
       paths,
       kind: checkKind(file),
-      routes: routesOf(file, this.supplies),
+      supply: this.supply,
       pending: cut(there.missing(0, file.size), this.pieceBytes),
       bytes: there.size,
     });
@@ -173,7 +173,7 @@ class SnapshotDownload {
     if (free >= needed) return;
     throw new HoneError(
       "disk-space",
-      `${this.supplies[0].snapshot.ref.id} needs ${formatBytes(needed)} more at ${this.target.folder}, but only ${formatBytes(free)} are free`,
+      `${this.supply.snapshot.ref.id} needs ${formatBytes(needed)} more at ${this.target.folder}, but only ${formatBytes(free)} are free`,
       { fix: "free some space (`hone ls models` shows what takes it), or put the models folder on another disk" },
     );
   }
@@ -248,7 +248,7 @@ class SnapshotDownload {
       if (range !== undefined) await this.fetchRange(task, route, partial, range);
       if (range !== undefined) task.badAnswers = 0;
     } catch (error) {
-      this.failed(task, route, range, error);
+      await this.failed(task, route, range, error);
     }
     task.active -= 1;
     if (range !== undefined && task.partial !== undefined && !task.whole) {
@@ -323,10 +323,10 @@ class SnapshotDownload {
   }
 
   /** Decides what a failure means: another try, another source, or the end. */
-  private failed(task: FileTask, route: Route, range: Interval | undefined, error: unknown): void {
+  private async failed(task: FileTask, route: Route, range: Interval | undefined, error: unknown): Promise<void> {
     if (this.stop.signal.aborted) return;
     const code = error instanceof HoneError ? error.code : undefined;
-    if (code === undefined || ownErrors.has(code)) return this.end(error);
+    if (code === undefined || finalErrors.has(code)) return this.end(error);
     if (code === "answer-too-long" && range !== undefined) {
       task.partial?.forget(...range);
       task.bytes = task.partial?.bytes ?? 0;
@@ -334,10 +334,7 @@ class SnapshotDownload {
     }
     task.forgetDirect(route);
     this.retries += 1;
-    if (refusals.has(code)) {
-      if (!task.dropRoute(route)) this.end(error);
-      return;
-    }
+    if (refusals.has(code)) return this.giveUp(task, route, error);
     if (code === "range-ignored") {
       task.ignoredRanges += 1;
       // Once may be a proxy's mood.
@@ -356,20 +353,37 @@ class SnapshotDownload {
     const isOut = passes
       ? now - task.lastProgress > this.patience.total * 1000 && task.failures >= 3
       : task.badAnswers >= this.patience.attempts;
-    if (isOut) {
-      if (!task.dropRoute(route)) return this.end(error);
-      task.lastProgress = now;
-      task.badAnswers = 0;
-      return;
-    }
+    if (isOut) return this.giveUp(task, route, error);
     const asked = error instanceof RetryLaterError ? error.afterSeconds : undefined;
     if (asked !== undefined && asked > this.patience.total) return this.end(error);
     const wait = asked ?? retryWait(task.failures, this.patience.firstWait, this.patience.longestWait);
     if (asked !== undefined) this.gates.set(route.supply.source, now + asked * 1000);
     task.notBefore = now + wait * 1000;
-    if (task.failures >= 2) task.rotate();
+    if (task.failures >= 2) {
+      void this.askAlternative();
+      task.rotate();
+    }
     const reason = error instanceof Error ? error.message : String(error);
     this.note = wait < 1 ? reason : `${reason}; next attempt in ${formatSeconds(wait)}`;
+  }
+
+  /** This source will not do: another, or the end. */
+  private async giveUp(task: FileTask, route: Route, error: unknown): Promise<void> {
+    await this.askAlternative();
+    if (!task.dropRoute(route)) return this.end(error);
+    task.lastProgress = performance.now();
+    task.failures = 0;
+    task.badAnswers = 0;
+  }
+
+  private async askAlternative(): Promise<void> {
+    const add = async () => {
+      // That it does not answer either is no news: the first error is the one to tell.
+      const supply = await this.options.alternative?.(this.stop.signal).catch(() => undefined);
+      if (supply !== undefined) for (const task of this.tasks) task.addSupply(supply);
+    };
+    this.asking ??= add();
+    return this.asking;
   }
 
   /** All bytes are there: the check decides. */
@@ -439,7 +453,7 @@ class SnapshotDownload {
     const rate = this.speed.bytesPerSecond();
     const current = this.tasks.find(({ state }) => state === "downloading") ?? this.tasks.at(0);
     onProgress({
-      source: (current?.route.supply ?? this.supplies[0]).source.name,
+      source: (current?.route.supply ?? this.supply).source.name,
       bytes,
       bytes_done: done,
       fetched_bytes: this.fetched,

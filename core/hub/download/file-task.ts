@@ -52,13 +52,13 @@ export class FileTask {
 
   constructor(
     file: RepoFile,
-    options: { paths: IncompletePaths; kind: CheckKind; routes: Route[]; pending: Interval[]; bytes: number },
+    options: { paths: IncompletePaths; kind: CheckKind; supply: Supply; pending: Interval[]; bytes: number },
   ) {
     this.file = file;
     this.names = [file.path];
     this.paths = options.paths;
     this.kind = options.kind;
-    this.#routes = options.routes;
+    this.#routes = [{ supply: options.supply, file }];
     this.pending = options.pending;
     this.bytes = options.bytes;
     this.bytesBefore = options.bytes;
@@ -85,6 +85,11 @@ export class FileTask {
     this.#direct.delete(route);
   }
 
+  addSupply(supply: Supply): void {
+    const route = routeTo(this.file, supply);
+    if (route !== undefined) this.#routes.push(route);
+  }
+
   /** The next source, where there is more than one. */
   rotate(): void {
     const [first, ...others] = this.#routes;
@@ -100,13 +105,10 @@ export class FileTask {
   }
 }
 
-/** Which sources have the same content under the same name, the first choice first. */
-export function routesOf(file: RepoFile, supplies: readonly Supply[]): Route[] {
-  return supplies.flatMap((supply, index) => {
-    if (index === 0) return [{ supply, file }];
-    const other = supply.snapshot.files.find(({ path }) => path === file.path);
-    return other !== undefined && isSameContent(file, other) ? [{ supply, file: other }] : [];
-  });
+/** The same content at another place, by its name. Undefined: it has none. */
+function routeTo(file: RepoFile, supply: Supply): Route | undefined {
+  const other = supply.snapshot.files.find(({ path }) => path === file.path);
+  return other !== undefined && isSameContent(file, other) ? { supply, file: other } : undefined;
 }
 
 /** As far as both hubs tell: what they do not tell is found out by the check of the finished file. */
