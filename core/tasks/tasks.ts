@@ -16,3 +16,7 @@ export const tasks: readonly Task[] = [
   toolCallRepair,
   writingFormat,
 ];
+
+export function isBuiltIn(name: string): boolean {
+  return tasks.some((task) => task.name === name);
+}

@@ -18,6 +18,7 @@ import { rolloutLineSchema, type RolloutLine } from "../../contract/run.ts";
 import { readRows } from "../../files/json.ts";
 import { requireRun } from "../../store/library.ts";
 import { dataOptions, openTask } from "../../tasks/open-task.ts";
+import { isBuiltIn } from "../../tasks/tasks.ts";
 import { toolsOf, type Task, type TaskRow } from "../../tasks/task.ts";
 import { callOpen, thinkOpen } from "../../text/markers.ts";
 import { parseAssistant } from "../../text/parse-assistant.ts";
@@ -57,8 +58,16 @@ export async function rolloutsOfRun(reference: string, step: number | "all"): Pr
   }
   const lines = steps.flatMap((one) => readRows(folder.rolloutFile(one), rolloutLineSchema));
   const notes: string[] = [];
-  const rows = await rowsOfTask(folder.readConfig().config, notes);
-  return { source: folder.path, rollouts: lines.map((line) => fromLine(line, rows.get(line.row_id))), notes };
+  const { config } = folder.readConfig();
+  const rows = await rowsOfTask(config, notes);
+  // As in training: a reward of one's own sees what a task that comes with Hone says itself of an answer.
+  const judges = isBuiltIn(config.task) && config.reward === null;
+  const rowOf = ({ row_id, reward, reward_parts: parts, failure }: RolloutLine): KnownRow | undefined => {
+    const row = rows.get(row_id);
+    if (row === undefined || !judges) return row;
+    return { ...row, columns: { ...row.columns, judged: { reward, parts, failure } } };
+  };
+  return { source: folder.path, rollouts: lines.map((line) => fromLine(line, rowOf(line))), notes };
 }
 
 interface KnownRow {

@@ -7,6 +7,7 @@ import type { EvalItem } from "../../contract/eval.ts";
 import { HoneError } from "../../contract/errors.ts";
 import { writeFileAtomic } from "../../files/atomic.ts";
 import { openTask } from "../../tasks/open-task.ts";
+import { isBuiltIn } from "../../tasks/tasks.ts";
 import { toolsOf, type Task, type TaskRow } from "../../tasks/task.ts";
 import { callOpen } from "../../text/markers.ts";
 import { parseAssistant } from "../../text/parse-assistant.ts";
@@ -96,7 +97,7 @@ function lineOf(task: Task, row: TaskRow, item: EvalItem, promptIndex: number) {
     stop_reason,
     failure,
     tools: toolsOf(task, row),
-    row: columnsOf(task, row),
+    row: judgedColumns(task, row, item),
     ...(turns.length > 1 && {
       messages: [
         ...prompt,
@@ -107,6 +108,12 @@ function lineOf(task: Task, row: TaskRow, item: EvalItem, promptIndex: number) {
       ],
     }),
   };
+}
+
+/** A reward of one's own sees what a task that comes with Hone says itself of an answer, as it does in training. */
+function judgedColumns(task: Task, row: TaskRow, { reward, reward_parts: parts, failure }: EvalItem) {
+  const columns = columnsOf(task, row);
+  return isBuiltIn(task.name) ? { ...columns, judged: { reward, parts, failure } } : columns;
 }
 
 function assistantMessage(text: string, stopReason: string, tools: ToolDefinition[]): ChatMessage {

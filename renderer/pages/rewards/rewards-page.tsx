@@ -1,7 +1,12 @@
-import { useTranslation } from "react-i18next";
-import { Page } from "../../components/page.tsx";
+import { Route, Switch } from "wouter";
+import { RewardLab } from "./reward-lab.tsx";
+import { RewardList } from "./reward-list.tsx";
 
 export default function RewardsPage() {
-  const { t } = useTranslation();
-  return <Page title={t("nav.rewards")}>{null}</Page>;
+  return (
+    <Switch>
+      <Route path="/rewards" component={RewardList} />
+      <Route path="/rewards/lab/:path">{({ path }) => <RewardLab key={path} path={decodeURIComponent(path)} />}</Route>
+    </Switch>
+  );
 }
