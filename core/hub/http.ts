@@ -259,8 +259,11 @@ const certificate = /CERT|SELF_SIGNED|UNABLE_TO_(?:VERIFY|GET_ISSUER)|^ERR_TLS|^
  */
 export function asNetworkError(error: unknown, url: string, signal?: AbortSignal): Error {
   if (error instanceof HoneError || error instanceof CancelledError) return error;
-  if (signal?.aborted === true || errorKind(error) === "cancelled")
+  // undici calls a tunnel that the proxy refuses an abort; the status stands in the words only.
+  const isRefusedTunnel = /proxy response \(\d+\)/i.test(errorMessage(error));
+  if (signal?.aborted === true || (errorKind(error) === "cancelled" && !isRefusedTunnel)) {
     return new CancelledError("Cancelled", { cause: error });
+  }
   const code = codeOf(error);
   const host = new URL(url).host;
   const make = (name: string, message: string, fix: string) => new HoneError(name, message, { cause: error, fix });
@@ -289,12 +292,7 @@ export function asNetworkError(error: unknown, url: string, signal?: AbortSignal
       "a company's proxy may put its own in between: name its certificate file in NODE_EXTRA_CA_CERTS",
     );
   }
-  // The tunnel's status stands in the words only.
-  if (
-    /proxy response \(\d+\)/i.test(errorMessage(error)) ||
-    code === "UND_ERR_PRX_TLS" ||
-    code.startsWith("UND_ERR_SOCKS5")
-  ) {
+  if (isRefusedTunnel || code === "UND_ERR_PRX_TLS" || code.startsWith("UND_ERR_SOCKS5")) {
     return make(
       "proxy-refused",
       `the proxy does not let ${host} through`,

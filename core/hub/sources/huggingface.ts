@@ -21,7 +21,7 @@ import {
 import { fetchWith, type Credentials, type HttpReply } from "../http.ts";
 import { withRetry } from "../retry.ts";
 import { hubFailure } from "./failure.ts";
-import { showRef } from "./parse-reference.ts";
+import { hubAddresses, showRef } from "./parse-reference.ts";
 import { cardOf, checkAnswer, checkNames, encodePath, getJson, readRange } from "./source-base.ts";
 import type { Cancellable, HubSource } from "./source.ts";
 
@@ -69,8 +69,8 @@ export function huggingFace(endpoint: string, credentials: Credentials | undefin
     hubFailure(reply, {
       ...(ref !== undefined && { ref }),
       path: file,
-      page: ref === undefined ? endpoint : page(ref),
-      tokenPage: `${endpoint}/settings/tokens`,
+      page: ref === undefined ? hubAddresses.huggingface : `${hubAddresses.huggingface}/${path(ref)}`,
+      tokenPage: `${hubAddresses.huggingface}/settings/tokens`,
       tokenName: "HF_TOKEN",
       hasToken: credentials !== undefined,
     });

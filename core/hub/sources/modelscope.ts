@@ -19,7 +19,7 @@ import {
 } from "../../contract/hub.ts";
 import type { Credentials, HttpReply } from "../http.ts";
 import { hubFailure } from "./failure.ts";
-import { showRef } from "./parse-reference.ts";
+import { hubAddresses, showRef } from "./parse-reference.ts";
 import { cardOf, checkAnswer, checkNames, getJson, readRange } from "./source-base.ts";
 import type { Cancellable, HubSource } from "./source.ts";
 
@@ -69,8 +69,8 @@ export function modelScope(endpoint: string, credentials: Credentials | undefine
     hubFailure(reply, {
       ...(ref !== undefined && { ref }),
       path: file,
-      page: ref === undefined ? endpoint : page(ref),
-      tokenPage: `${endpoint}/my/myaccesstoken`,
+      page: ref === undefined ? hubAddresses.modelscope : `${hubAddresses.modelscope}/${kinds(ref)}/${ref.id}`,
+      tokenPage: `${hubAddresses.modelscope}/my/myaccesstoken`,
       tokenName: "MODELSCOPE_API_TOKEN",
       hasToken: credentials !== undefined,
     });

@@ -8,6 +8,7 @@ import type { HubSourceName } from "../../contract/hub.ts";
 import { Credentials } from "../http.ts";
 import { huggingFace } from "./huggingface.ts";
 import { modelScope } from "./modelscope.ts";
+import { hubAddresses } from "./parse-reference.ts";
 import type { HubSource } from "./source.ts";
 
 export interface HubOptions {
@@ -16,11 +17,6 @@ export interface HubOptions {
   /** Default: HF_TOKEN, or the file that `hf auth login` writes; MODELSCOPE_API_TOKEN. An empty text is none. */
   token?: string | undefined;
 }
-
-export const hubAddresses: Record<HubSourceName, string> = {
-  huggingface: "https://huggingface.co",
-  modelscope: "https://www.modelscope.cn",
-};
 
 /** Throws `bad-address` and `bad-token`. */
 export function openSource(name: HubSourceName, options: HubOptions = {}): HubSource {

@@ -18,6 +18,12 @@ export interface RepoReference {
   quant: string | null;
 }
 
+/** Where people sign in and accept licences, whatever mirror the files come from. */
+export const hubAddresses: Record<HubSourceName, string> = {
+  huggingface: "https://huggingface.co",
+  modelscope: "https://www.modelscope.cn",
+};
+
 export const defaultRevision: Record<HubSourceName, string> = { huggingface: "main", modelscope: "master" };
 
 const prefixes: Record<string, HubSourceName> = {
