@@ -2,25 +2,24 @@
 
 import { readFileSync } from "node:fs";
 import type { Command } from "commander";
+import { importData } from "../app/data/import-data.ts";
 import { keepChoices, keepRollouts, type KeepChoice } from "../app/data/keep-rollouts.ts";
 import { rolloutsOfRun } from "../app/data/stored-rollouts.ts";
 import type { HistoryEntry, RowChange } from "../contract/data-json.ts";
-import { isSetAside, type SetAsideRow } from "../contract/data.ts";
 import { textTable } from "../contract/text-table.ts";
 import { formatBytes, formatCount, plural } from "../contract/units.ts";
 import { isRecord } from "../contract/is-record.ts";
 import {
-  createDataset,
   deleteDataset,
   datasetsFolder,
-  listDatasets,
   openDataset,
   openOrCreateDataset,
   requireDataset,
+  surveyDatasets,
   type Dataset,
 } from "../data/dataset.ts";
 import { parseMapping, type Mapping } from "../data/forms.ts";
-import { noRows, openData } from "../data/open-data.ts";
+import { openData } from "../data/open-data.ts";
 import { parseJson } from "../data/parse-json.ts";
 import { oneOf, realNumber, repeated, runs, wholeNumber, type Cli } from "./command.ts";
 import { paint, print, printJson, say, usageError } from "./terminal.ts";
@@ -63,25 +62,7 @@ function addImport(data: Command): void {
     .option(...mapFlag);
   runs(command, async (cli, flags, [file]) => {
     const opened = await openData(file, { map: readMap(flags), signal: cli.signal });
-    const dataset = await createDataset({
-      name: flags["name"] as string,
-      source: file,
-      sourceSha256: await opened.sha256(),
-      fill: async ({ row, setAside }) => {
-        let rows = 0;
-        let first: SetAsideRow | undefined;
-        for await (const { raw, entry } of opened.pairs()) {
-          if (!isSetAside(entry) && !("reason" in raw)) {
-            row(opened.settled(raw, entry));
-            rows++;
-          } else if (isSetAside(entry)) {
-            setAside({ ...entry.place, reason: entry.reason, ...("record" in raw && { record: raw.record }) });
-            first ??= entry;
-          }
-        }
-        if (rows === 0) throw noRows(file, first);
-      },
-    });
+    const dataset = await importData(opened, flags["name"] as string);
     const summary = dataset.summary();
     if (cli.json) return printJson(summary);
     if (summary.set_aside_count > 0) {
@@ -94,7 +75,8 @@ function addImport(data: Command): void {
 function addList(data: Command): void {
   const command = data.command("list").summary("list the datasets").description("Lists the datasets of the library.");
   runs(command, async (cli) => {
-    const datasets = listDatasets();
+    const { datasets, damaged } = surveyDatasets();
+    for (const { path, why } of damaged) say(`${path} cannot be read: ${why}`);
     if (cli.json) return printJson({ datasets });
     if (datasets.length === 0) return print(`no datasets yet in ${datasetsFolder()}`);
     const rows = datasets.map((one) => [

@@ -3,7 +3,8 @@
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { Session } from "../app/session.ts";
-import { rowTokens, tokenView } from "../app/data/token-view.ts";
+import { measureTokens } from "../app/data/measure-tokens.ts";
+import { tokenView } from "../app/data/token-view.ts";
 import { messageText, functionOf, type ChatMessage } from "../contract/chat.ts";
 import type { DataReport, DataStats, TokenView } from "../contract/data-json.ts";
 import { dataShapes, isSetAside, type DataEntry } from "../contract/data.ts";
@@ -199,11 +200,7 @@ function addStats(data: Command): void {
       signal: cli.signal,
       ...(against !== undefined && { against: await open(against, flags, cli) }),
       ...(chat !== undefined && {
-        measure: (row) => {
-          const { ids, trained, rejected } = rowTokens(chat, row, loss);
-          const counts = [trained, rejected?.trained ?? []].map((list) => list.filter(Boolean).length);
-          return { length: Math.max(ids.length, rejected?.ids.length ?? 0), trained: counts[0] + counts[1] };
-        },
+        measure: measureTokens(chat, loss),
       }),
     });
     if (cli.json) printJson(report);

@@ -43,6 +43,8 @@ export const dataStatsSchema = z.object({
   ok: count,
   set_aside_count: count,
   shapes: z.partialRecord(shape, count),
+  /** Messages of each role. */
+  roles: z.record(z.string(), count),
   /** `tokens` with `--model`, otherwise `characters`. */
   unit: z.enum(["tokens", "characters"]),
   length: z.object({

@@ -25,6 +25,7 @@ import { honeHome } from "../store/library.ts";
 import { Bytes } from "./bytes.ts";
 import { findReading } from "./forms.ts";
 import { indexLines } from "./line-records.ts";
+import { LineWriter } from "./line-writer.ts";
 import { IndexedSource, readJsonRow, requireRow, type RawEntry, type RecordSource } from "./source.ts";
 import { understand } from "./understand.ts";
 
@@ -74,15 +75,32 @@ function datasetNames(): string[] {
     .sort();
 }
 
+export interface DatasetSurvey {
+  datasets: DatasetSummary[];
+  /** Folders whose files cannot be read. */
+  damaged: { name: string; path: string; why: string }[];
+}
+
 /** Every dataset of the library, by name; none is opened whole. */
-export function listDatasets(): DatasetSummary[] {
-  return datasetNames().map((name) => {
+export function surveyDatasets(): DatasetSurvey {
+  const survey: DatasetSurvey = { datasets: [], damaged: [] };
+  for (const name of datasetNames()) {
     const path = join(datasetsFolder(), name);
-    const { rows, ...about } = readJson(join(path, datasetFiles.about), datasetFileSchema);
-    const history = readRows(join(path, datasetFiles.history), historyEntrySchema);
-    const grown = history.flatMap(({ changes }) => changes).reduce((sum, change) => sum + growth(change), 0);
-    return summary(about, path, rows + grown, history.length);
-  });
+    try {
+      const { rows, ...about } = readJson(join(path, datasetFiles.about), datasetFileSchema);
+      const history = readRows(join(path, datasetFiles.history), historyEntrySchema);
+      const grown = history.flatMap(({ changes }) => changes).reduce((sum, change) => sum + growth(change), 0);
+      survey.datasets.push(summary(about, path, rows + grown, history.length));
+    } catch (error) {
+      if (!(error instanceof HoneError)) throw error;
+      survey.damaged.push({ name, path, why: error.message });
+    }
+  }
+  return survey;
+}
+
+export function listDatasets(): DatasetSummary[] {
+  return surveyDatasets().datasets;
 }
 
 function summary(
@@ -146,37 +164,6 @@ export async function createDataset({ name, source, sourceSha256, fill }: NewDat
     });
   }
   return openDataset(path);
-}
-
-/** Lines gathered into larger writes. */
-export class LineWriter {
-  count = 0;
-  readonly #path: string;
-  #lines: string[] = [];
-  #length = 0;
-
-  /** Makes the file, or empties it. */
-  constructor(path: string) {
-    this.#path = path;
-    writeFileSync(path, "");
-  }
-
-  write(value: unknown): void {
-    this.writeText(JSON.stringify(value));
-  }
-
-  writeText(line: string): void {
-    this.#lines.push(line, "\n");
-    this.#length += line.length;
-    this.count++;
-    if (this.#length > 1 << 22) this.end();
-  }
-
-  end(): void {
-    if (this.#lines.length > 0) writeFileSync(this.#path, this.#lines.join(""), { flag: "a" });
-    this.#lines = [];
-    this.#length = 0;
-  }
 }
 
 /** The dataset of a name; a new, empty one where there is none yet. */
@@ -353,6 +340,19 @@ export class Dataset {
     const entry = this.#history[(this.#stacks().redo.at(-1) ?? 0) - 1];
     if (entry === undefined) throw new HoneError("nothing-to-redo", `${this.name} has no undone change to redo`);
     return this.#append("redo", `redone: ${entry.note}`, entry.changes, entry.point);
+  }
+
+  /** Where the row with this number is now; null when it is deleted. */
+  rowOf(id: number): number | null {
+    const index = this.#ids.indexOf(id);
+    return index < 0 ? null : index + 1;
+  }
+
+  /** What `undo` and `redo` would do, in words; null where there is nothing. */
+  get next(): Record<"undo" | "redo", string | null> {
+    const { undo, redo } = this.#stacks();
+    const note = (point?: number) => (point === undefined ? null : this.#history[point - 1].note);
+    return { undo: note(undo.at(-1)), redo: note(redo.at(-1)) };
   }
 
   /** Makes the rows what they were at a point. What came after stays in the history. Throws `no-such-point`. */

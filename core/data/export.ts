@@ -7,7 +7,7 @@ import { HoneError } from "../contract/errors.ts";
 import { isRecord } from "../contract/is-record.ts";
 import { rethrowDiskFull } from "../files/disk.ts";
 import { writeFileAtomic } from "../files/atomic.ts";
-import { LineWriter } from "./dataset.ts";
+import { LineWriter } from "./line-writer.ts";
 import { noRows, type Data } from "./open-data.ts";
 import { toShape, type ExportShape } from "./shapes.ts";
 

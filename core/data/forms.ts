@@ -177,8 +177,16 @@ function requireMapping(map: Mapping, columns: readonly string[]): void {
   }
 }
 
-/** How these columns may have been meant, as flags; undefined when nothing fits. */
+/** How these columns may have been meant, as a flag; undefined when nothing fits. */
 export function suggestMapping(columns: readonly string[]): string | undefined {
+  const found = likelyMapping(columns);
+  if (found === undefined) return undefined;
+  const pairs = Object.entries(found).map(([field, column]) => `${field}=${column}`);
+  return `--map ${pairs.join(",")}`;
+}
+
+/** Field → column by the names that people often use; undefined when nothing fits. */
+export function likelyMapping(columns: readonly string[]): Mapping | undefined {
   const taken = new Set<string>();
   const pick = (field: string) => {
     const found = [field, ...usualNames[field]].find((name) =>
@@ -186,13 +194,13 @@ export function suggestMapping(columns: readonly string[]): string | undefined {
     );
     const column = columns.find((one) => one.toLowerCase() === found);
     if (column !== undefined) taken.add(column);
-    return column === undefined ? [] : [`${field}=${column}`];
+    return column === undefined ? [] : [[field, column] as const];
   };
   const sets = [["messages"], ["prompt", "chosen", "rejected"], ["prompt", "completion"], ["prompt"], ["text"]];
   for (const set of sets) {
     taken.clear();
     const found = set.flatMap(pick);
-    if (found.length === set.length) return `--map ${found.join(",")}`;
+    if (found.length === set.length) return Object.fromEntries(found);
   }
   return undefined;
 }

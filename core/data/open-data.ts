@@ -33,6 +33,8 @@ export interface OpenDataOptions {
   map?: Mapping;
   /** Ends whatever reads the rows. */
   signal?: AbortSignal;
+  /** Told about twenty times a second while all rows are read. */
+  onProgress?: (done: number, total: number) => void;
 }
 
 /** Milliseconds of reading between two turns of the event loop, which hears an interrupt. */
@@ -47,10 +49,10 @@ const mostSetAside = 1000;
  * Opens a file of rows, a dataset by its name, or `-` for what is piped in. Only the places of the rows are kept: 20
  * bytes each. Throws `no-such-file`, `bad-encoding`, `unknown-format`, `bad-header`, `bad-parquet`, `bad-map`.
  */
-export async function openData(reference: string, { map = {}, signal }: OpenDataOptions = {}): Promise<Data> {
+export async function openData(reference: string, options: OpenDataOptions = {}): Promise<Data> {
   const dataset = existsSync(reference) ? undefined : findDataset(reference);
   const source = dataset === undefined ? await openSource(reference) : (await openDataset(dataset)).source();
-  return Data.over(source, map, signal);
+  return Data.over(source, options);
 }
 
 /** `first`: the first of the rows that could not be used. */
@@ -77,9 +79,9 @@ export class Data {
   readonly warnings: readonly string[];
   readonly #source: RecordSource;
   readonly #reading: Reading;
-  readonly #signal: AbortSignal | undefined;
+  readonly #options: OpenDataOptions;
 
-  private constructor(source: RecordSource, reading: Reading, columns: readonly string[], signal?: AbortSignal) {
+  private constructor(source: RecordSource, reading: Reading, columns: readonly string[], options: OpenDataOptions) {
     this.name = source.name;
     this.format = source.format;
     this.size = source.size;
@@ -89,12 +91,12 @@ export class Data {
     this.warnings = [...source.warnings, ...headWarnings(source, reading, columns)];
     this.#source = source;
     this.#reading = reading;
-    this.#signal = signal;
+    this.#options = options;
   }
 
-  static async over(source: RecordSource, map: Mapping = {}, signal?: AbortSignal): Promise<Data> {
-    const { reading, columns } = await findReading(source, map);
-    return new Data(source, reading, columns, signal);
+  static async over(source: RecordSource, options: OpenDataOptions = {}): Promise<Data> {
+    const { reading, columns } = await findReading(source, options.map);
+    return new Data(source, reading, columns, options);
   }
 
   /** Every record in order: the row, or why it is set aside. */
@@ -184,8 +186,9 @@ export class Data {
     let count = 0;
     for await (const raw of this.#source.records()) {
       if (++count % clockRows === 0 && performance.now() - turn > longestTurn) {
+        this.#options.onProgress?.(count, this.size);
         await nextTurn();
-        this.#signal?.throwIfAborted();
+        this.#options.signal?.throwIfAborted();
         turn = performance.now();
       }
       yield raw;

@@ -17,6 +17,24 @@ export function promptOf(row: DataRow): ChatMessage[] | undefined {
   }
 }
 
+/** Every message of a row; of a preference both answers. */
+export function messagesOf(row: DataRow): readonly ChatMessage[] {
+  switch (row.shape) {
+    case "text":
+    case "tokens":
+      return [];
+    case "messages":
+      return row.messages;
+    case "prompt":
+      return row.prompt;
+    case "completion":
+    case "label":
+      return [...row.prompt, ...row.completion];
+    case "preference":
+      return [...row.prompt, ...row.chosen, ...row.rejected];
+  }
+}
+
 /** Index of the first message of the last answer: everything behind the last user message before it. */
 export function answerStart(messages: readonly ChatMessage[]): number {
   const last = messages.findLastIndex(({ role }) => role === "assistant");

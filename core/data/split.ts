@@ -6,7 +6,7 @@ import { isSetAside } from "../contract/data.ts";
 import { HoneError } from "../contract/errors.ts";
 import type { Seed } from "../contract/random.ts";
 import { publishFolder } from "../files/atomic.ts";
-import { LineWriter } from "./dataset.ts";
+import { LineWriter } from "./line-writer.ts";
 import { noRows, type Data } from "./open-data.ts";
 import { promptKey } from "./row-keys.ts";
 

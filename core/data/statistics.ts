@@ -5,7 +5,7 @@ import { isSetAside, type DataRow } from "../contract/data.ts";
 import { HoneError } from "../contract/errors.ts";
 import { NearDuplicates } from "./near-duplicates.ts";
 import type { Data } from "./open-data.ts";
-import { contentKey, promptKey, promptOf, rowText } from "./row-keys.ts";
+import { contentKey, messagesOf, promptKey, promptOf, rowText } from "./row-keys.ts";
 import { answerIsEmpty } from "./understand.ts";
 
 export interface StatsOptions {
@@ -25,6 +25,7 @@ export async function dataStats(data: Data, { measure, against, signal }: StatsO
   const other = against === undefined ? undefined : await promptRows(against);
   const lengths: number[] = [];
   const shapes: DataStats["shapes"] = {};
+  const roles: DataStats["roles"] = {};
   const firstByContent = new Map<string, number>();
   const prompts = new Set<string>();
   const near = new NearDuplicates();
@@ -43,6 +44,7 @@ export async function dataStats(data: Data, { measure, against, signal }: StatsO
     }
     const { row } = entry.place;
     shapes[entry.shape] = (shapes[entry.shape] ?? 0) + 1;
+    for (const { role } of messagesOf(entry)) roles[role] = (roles[role] ?? 0) + 1;
     const text = rowText(entry);
     const size = measured(entry, text, measure);
     if ("reason" in size) refused.add({ row, reason: size.reason });
@@ -74,6 +76,7 @@ export async function dataStats(data: Data, { measure, against, signal }: StatsO
     ok: data.size - aside,
     set_aside_count: aside,
     shapes,
+    roles,
     unit: measure === undefined ? "characters" : "tokens",
     length: lengthStats(lengths),
     trained: measure === undefined ? null : trained,
