@@ -14,7 +14,8 @@ import { textTable } from "../contract/text-table.ts";
 import { readJson, readRows } from "../files/json.ts";
 import { requireRun, runsFolder } from "../store/library.ts";
 import { RunFolder } from "../train/run-folder/run-folder.ts";
-import { runs, wholeNumber } from "./command.ts";
+import { oneOf, runs, wholeNumber } from "./command.ts";
+import { showDatasets, showModels } from "./list-models.ts";
 import { asTyped, paint, print, printJson, say, sparkline } from "./terminal.ts";
 import { alarmLine } from "./train-progress.ts";
 
@@ -24,9 +25,14 @@ const labelWidth = 30;
 export function addRunCommands(program: Command): void {
   const list = program
     .command("ls")
-    .summary("list the runs")
-    .description("Lists the runs of the library, newest first.");
-  runs(list, async (cli) => {
+    .summary("list runs, models or datasets")
+    .description(
+      "Lists the runs of the library, newest first; or every model on this machine, with what it takes and whether it opens; or the datasets.",
+    )
+    .argument("[what]", "runs (default), models or datasets", oneOf("runs", "models", "datasets"));
+  runs(list, async (cli, _, [what]) => {
+    if (what === "models") return showModels(cli);
+    if (what === "datasets") return showDatasets(cli);
     const { runs: found, unreadable } = await summarizeLibrary();
     for (const { name, why } of unreadable) say(`${name} cannot be read: ${why}`);
     if (cli.json) return printJson({ runs: found });

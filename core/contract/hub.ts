@@ -335,6 +335,24 @@ export const getOutputSchema = z.object({
 });
 export type GetOutput = z.infer<typeof getOutputSchema>;
 
+/** `hone get --dry-run`: what would be downloaded. */
+export const getPlanSchema = z.object({
+  ref: repoRefSchema,
+  commit: z.string(),
+  /** Where the snapshot would be. */
+  path: z.string(),
+  format: fileChoiceSchema.shape.format,
+  quant: z.string().nullable(),
+  files: z.array(z.object({ path: z.string(), size: count, here: z.boolean() })),
+  bytes: count,
+  /** Not here yet. */
+  bytes_to_fetch: count,
+  free_bytes: count,
+  verdict: z.enum(["fits", "tight", "does_not_fit"]),
+  left_out: fileChoiceSchema.shape.left_out,
+});
+export type GetPlan = z.infer<typeof getPlanSchema>;
+
 export const modelPlaces = ["starter", "huggingface", "modelscope", "lm-studio", "ollama", "folder"] as const;
 export type ModelPlace = (typeof modelPlaces)[number];
 

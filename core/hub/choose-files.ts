@@ -20,6 +20,11 @@ const about = /^(?:readme\.md|(?:licen[cs]e|notice|copying|use_policy)[^/]*)$/i;
 const shard = /^model-\d{5}-of-(\d{5})\.safetensors$/;
 const pickle = /\.(?:bin|pt|pth|ckpt|pkl|pickle|joblib|npy)$/i;
 
+/** True for files that run code when they are opened. */
+export function isPickle(path: string): boolean {
+  return pickle.test(path);
+}
+
 /** Throws `no-weights`, `only-pickle`, `incomplete-repo`, `no-such-quant`. */
 export function chooseModelFiles(snapshot: RepoSnapshot, { quant = null, machine }: ChooseOptions): FileChoice {
   const { files } = snapshot;

@@ -6,7 +6,7 @@ import { nearest } from "../../contract/nearest.ts";
 import { plural } from "../../contract/units.ts";
 import type { RepoKind } from "../../contract/hub.ts";
 import { parseReference } from "../sources/parse-reference.ts";
-import { itemsOf, repoItems, storedItems, type StoredItem } from "./inventory.ts";
+import { itemsOf, referenceOf, repoItems, storedItems, type StoredItem } from "./inventory.ts";
 import { modelPlaces } from "./places.ts";
 import { RepoFolder } from "./repo-folder.ts";
 
@@ -90,9 +90,7 @@ function usual(items: readonly StoredItem[], reference: string): StoredItem[] {
   const [first] = items;
   const samePlace = items.filter(({ place, unfinished }) => place === first.place && !unfinished);
   const candidates = samePlace.length > 0 ? samePlace : items;
-  const ofBranch = candidates.filter(
-    ({ ref }) => ref !== null && (ref.revision === "main" || ref.revision === "master"),
-  );
+  const ofBranch = candidates.filter(({ ref }) => ref !== null && !referenceOf(ref).includes("@"));
   return ofBranch.length > 0 ? ofBranch : [...candidates];
 }
 

@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { z } from "zod";
 import type { RepoFile, RepoKind, RepoRef } from "../../contract/hub.ts";
+import { parquetRevision } from "../dataset-files.ts";
 import { quantOf } from "../quants.ts";
 import { defaultRevision } from "../sources/parse-reference.ts";
 import { ollamaModels } from "./ollama.ts";
@@ -95,7 +96,9 @@ interface Snapshot {
 /** `owner/name` or `datasets/owner/name`, with the revision where it is not the usual one. ModelScope's begin with `ms:`. */
 export function referenceOf({ source, kind, id, revision }: RepoRef): string {
   const folder = kind === "dataset" ? "datasets/" : "";
-  const at = revision === defaultRevision[source] ? "" : `@${isCommit(revision) ? revision.slice(0, 12) : revision}`;
+  // Of datasets the converted branch is the usual one, where there is one.
+  const isUsual = revision === defaultRevision[source] || (kind === "dataset" && revision === parquetRevision);
+  const at = isUsual ? "" : `@${isCommit(revision) ? revision.slice(0, 12) : revision}`;
   return `${source === "modelscope" ? "ms:" : ""}${folder}${id}${at}`;
 }
 

@@ -6,7 +6,7 @@ import { huggingFaceCaches, modelScopeCache } from "./places.ts";
 import { isBelow } from "./remove-model.ts";
 import { RepoFolder, contentName, names } from "./repo-folder.ts";
 import { isBusy } from "./snapshot-target.ts";
-import { listStored } from "./stored-files.ts";
+import { diskBytes, listStored } from "./stored-files.ts";
 
 export interface Leftover {
   path: string;
@@ -59,8 +59,9 @@ function leftoversOf(repo: RepoFolder, now: number): Leftover[] {
 
 function leftover(repo: RepoFolder, path: string, what: string): Leftover[] {
   try {
-    const info = lstatSync(path);
-    const bytes = info.isDirectory() ? listStored(path).files.reduce((sum, { size }) => sum + size, 0) : info.size;
+    const info = lstatSync(path, { bigint: true });
+    const inFolder = () => listStored(path).files.reduce((sum, { size }) => sum + size, 0);
+    const bytes = info.isDirectory() ? inFolder() : diskBytes(path, info);
     return [{ path, id: repo.id, bytes, modified: info.mtime.toISOString(), what }];
   } catch {
     return [];

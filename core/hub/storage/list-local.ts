@@ -29,7 +29,7 @@ export async function listLocalModels(): Promise<StorageListing> {
     const newest = [...items].sort((a, b) => ((timesOf(a).modified ?? "") < (timesOf(b).modified ?? "") ? 1 : -1));
     const seen = new Set<string>();
     const bytes = new Map(newest.map((item) => [item, bytesOnce(item.files, seen)]));
-    for (const item of items) listing.models.push(await describe(item, bytes.get(item) ?? 0));
+    for (const item of items) listing.models.push(await describeItem(item, bytes.get(item)));
     const incomplete = leftovers.filter(({ path }) => isBelow(path, place.path));
     listing.places.push({
       place: place.place,
@@ -61,7 +61,8 @@ function bytesOfPlace({ place, path }: Place, items: readonly StoredItem[]): num
   return repos.reduce((sum, repo) => sum + bytesOnce(listStored(repo.path).files, seen), inItems);
 }
 
-async function describe(item: StoredItem, bytes: number): Promise<LocalModel> {
+/** What one of them is. `bytes` leaves out what is counted elsewhere. */
+export async function describeItem(item: StoredItem, bytes = bytesOnce(item.files)): Promise<LocalModel> {
   const format = formatOf(item);
   const complete = !item.unfinished && item.missing.length === 0;
   const { header, problem } = complete && item.kind === "model" ? await headerOf(item, format) : {};
@@ -108,8 +109,9 @@ async function headerOf(item: StoredItem, format: Format): Promise<{ header?: Mo
       item.files.find(({ name }) => name === item.path) ?? item.files.find(({ path }) => /\.gguf$/i.test(path));
     if (weights === undefined) return { problem: "its weights are not there" };
     // Ollama's have no ending.
-    files = [{ path: "model.gguf", size: weights.size }];
-    paths.set("model.gguf", weights.name);
+    const path = /\.gguf$/i.test(weights.path) ? weights.path : "model.gguf";
+    files = [{ path, size: weights.size }];
+    paths.set(path, weights.name);
   } else {
     const parts = item.files.filter(({ path }) => /^model(?:-\d{5}-of-\d{5})?\.safetensors$/.test(path));
     const weights = parts.some(({ path }) => path === "model.safetensors")

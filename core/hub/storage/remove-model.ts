@@ -11,7 +11,7 @@ import { repoItems, storedItems, type StoredItem } from "./inventory.ts";
 import { modelPlaces, type Place } from "./places.ts";
 import { contentName, type RepoFolder } from "./repo-folder.ts";
 import { isBusy } from "./snapshot-target.ts";
-import { listStored } from "./stored-files.ts";
+import { diskBytes, listStored } from "./stored-files.ts";
 
 /** What would be deleted: files and folders that go as wholes, and what goes on needing some of it. */
 export interface RemovalPlan extends Removal {
@@ -39,7 +39,8 @@ export function planRemoval(reference: string, kind: RepoKind = "model"): Remova
   const items = itemsToRemove(reference, kind);
   for (const { place } of items) requireRemovable(place, reference);
   const steps = [...Map.groupBy(items, (item) => item.repo?.path ?? item.folder).values()].map(planStep);
-  const paths = steps.flatMap((step) => [...step.snapshots, ...step.paths]);
+  const all = steps.flatMap((step) => [...step.snapshots, ...step.paths]);
+  const paths = all.filter((path) => !all.some((other) => other !== path && isBelow(path, other)));
   const kept = [...new Set(items.flatMap(({ files }) => files.map(({ content }) => content)))].filter(
     (content) => !paths.some((path) => isBelow(content, path)),
   );
@@ -190,7 +191,7 @@ function freed(paths: readonly string[]): number {
     else if (info.isFile()) {
       const key = info.ino === 0n ? path : `${info.dev}:${info.ino}`;
       const names = (files.get(key)?.names ?? 0) + 1;
-      files.set(key, { size: Number(info.size), names, links: Number(info.nlink) });
+      files.set(key, { size: diskBytes(path, info), names, links: Number(info.nlink) });
     }
   };
   for (const path of paths) visit(path);

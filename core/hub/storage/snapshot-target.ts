@@ -23,6 +23,7 @@ import { fileReason } from "../../files/system-error.ts";
 import type { CacheTarget, IncompletePaths } from "./cache-target.ts";
 import { downloadFolder } from "./places.ts";
 import { RepoFolder, contentName, type SnapshotRecord } from "./repo-folder.ts";
+import { storedFile } from "./stored-files.ts";
 
 export interface TargetOptions {
   /** Cache to fill. Default: where Hone downloads to from this hub. */
@@ -173,12 +174,31 @@ class SnapshotTarget implements CacheTarget {
   close(): void {
     if (!this.isOpen) return;
     this.isOpen = false;
+    const isNothing = this.forgetIfEmpty();
     const owner = held.get(this.repo.notes);
     if (owner === undefined) return;
     owner.users -= 1;
     if (owner.users > 0) return;
     held.delete(this.repo.notes);
     owner.release();
+    if (!isNothing) return;
+    for (const folder of [this.repo.notes, this.repo.blobs]) removeIfEmpty(folder);
+    // Without its folder of snapshots the Python library holds a repository for damaged.
+    if (existsSync(this.repo.notes) || existsSync(this.repo.blobs)) return;
+    for (const folder of [dirname(this.path), this.repo.path]) removeIfEmpty(folder);
+  }
+
+  /** A download of which not one byte came, such as one that was refused, leaves nothing to go on from. */
+  private forgetIfEmpty(): boolean {
+    const paths = this.files.map((file) => this.incomplete(file));
+    const hasBytes = ({ data }: IncompletePaths) => {
+      const found = storedFile(data, data);
+      return found !== undefined && found !== "folder" && found.size > 0;
+    };
+    if (existsSync(this.path) || this.files.some((file) => this.here(file)) || paths.some(hasBytes)) return false;
+    for (const { data, state } of paths) for (const path of [data, state]) rmSync(path, { force: true });
+    rmSync(this.repo.recordFile(this.commit, "partial"), { force: true });
+    return true;
   }
 
   /** The snapshot's names while they are made. As deep as the snapshot itself, so that links are right in both places. */
@@ -380,6 +400,6 @@ function removeIfEmpty(folder: string): void {
   try {
     rmdirSync(folder);
   } catch {
-    // Another download of the repository is under way.
+    // Something is in it.
   }
 }

@@ -65,6 +65,11 @@ export function storedFile(name: string, path: string): StoredFile | "folder" | 
   }
 }
 
+/** The beginning of a file may have holes, which take no space. */
+export function diskBytes(path: string, { size, blocks }: { size: bigint; blocks: bigint }): number {
+  return Number(path.endsWith(".incomplete") && 512n * blocks < size ? 512n * blocks : size);
+}
+
 /** Bytes of contents, each counted once. `seen` carries on from one call to the next. */
 export function bytesOnce(files: readonly StoredFile[], seen = new Set<string>()): number {
   let bytes = 0;

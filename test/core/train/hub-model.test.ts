@@ -83,6 +83,7 @@ test("what is not here, or only partly, says how it comes", async () => {
   const file = madeFile("model.safetensors", "weights");
   const target = cacheTarget({ ref: madeRef("acme/half"), commit }, [plain(file)]);
   target.open();
+  writeFileSync(target.incomplete(file).data, "we");
   target.close();
   await expect(findModel("acme/half")).rejects.toMatchObject({
     code: "incomplete-model",

@@ -1,7 +1,17 @@
 /** The Hugging Face cache, byte by byte, and what becomes of it when something goes wrong. */
 
 import { spawnSync } from "node:child_process";
-import { existsSync, lstatSync, mkdtempSync, readFileSync, statSync, writeFileSync, writeSync } from "node:fs";
+import {
+  existsSync,
+  lstatSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
@@ -90,6 +100,17 @@ test("nothing is visible before everything is there", () => {
   // Going on takes what was kept.
   expect(download(root, files)).toEqual(["model.safetensors", "a/b/notes.txt"]);
   expect(Object.keys(tree(repo(root))).filter((path) => /incomplete|partial|ranges/.test(path))).toEqual([]);
+});
+
+test("a download of which nothing came leaves nothing", () => {
+  const root = newFolder();
+  const target = cacheTarget({ ref: madeRef(), commit: one }, files.map(plain), { root });
+  target.open();
+  // As large as it will be, but a hole from end to end.
+  writeFileSync(target.incomplete(weights).data, "");
+  truncateSync(target.incomplete(weights).data, weights.size);
+  target.close();
+  expect(readdirSync(root)).toEqual([]);
 });
 
 test("files that the Python library left without a record are taken as they are", () => {
