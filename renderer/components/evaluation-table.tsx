@@ -1,6 +1,8 @@
 /** Evaluations of the same task side by side: before and after, or several runs. */
 
 import { Table, Text } from "@mantine/core";
+import type { TFunction } from "i18next";
+import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import type { EvalReport, GameCell, Interval, Measures } from "../../core/contract/eval.ts";
 import { Term } from "./term.tsx";
@@ -14,7 +16,7 @@ export interface LabelledReport {
 
 interface Row {
   key: string;
-  name: React.ReactNode;
+  name: ReactNode;
   cells: (string | undefined)[];
 }
 
@@ -62,7 +64,7 @@ export function EvaluationTable({ reports }: { reports: readonly LabelledReport[
   );
 }
 
-function referenceName(name: string, t: (key: string, options: { defaultValue: string }) => string): string {
+function referenceName(name: string, t: TFunction): string {
   return t(`evaluation.references.${name}`, { defaultValue: name });
 }
 
@@ -131,7 +133,7 @@ function useGameRows(reports: readonly LabelledReport[]): Row[] {
   );
 }
 
-function gameText({ win, draw, loss, illegal }: GameCell, t: (key: string, options: object) => string): string {
+function gameText({ win, draw, loss, illegal }: GameCell, t: TFunction): string {
   const all = Math.max(1, win + draw + loss + illegal);
   const share = (count: number) => `${Math.round((100 * count) / all)} %`;
   return t("evaluation.results", { win: share(win), draw: share(draw), loss: share(loss + illegal) });

@@ -3,7 +3,7 @@
 import { Badge, Button, Group, Stack, Text, Tooltip } from "@mantine/core";
 import { useTranslation } from "react-i18next";
 import type { RolloutLine } from "../../../core/contract/run.ts";
-import { Board } from "../../components/board.tsx";
+import { AnswerBoard } from "../../components/answer-board.tsx";
 import { Term } from "../../components/term.tsx";
 import classes from "./rollout-card.module.css";
 
@@ -15,9 +15,6 @@ interface RolloutCardProps {
 
 export function RolloutCard({ task, line, onPrompt }: RolloutCardProps) {
   const { t } = useTranslation();
-  const board = task === "tic-tac-toe" ? boardOf(line.row_id) : undefined;
-  const square = board === undefined ? undefined : squareOf(line.completion);
-  const taken = board !== undefined && square !== undefined && board[square - 1] !== ".";
   return (
     <Stack gap={6} className={classes.card} component="article" aria-label={`${line.row_id} ${line.sample_index + 1}`}>
       <Group justify="space-between" gap="xs" wrap="nowrap" align="flex-start">
@@ -34,14 +31,7 @@ export function RolloutCard({ task, line, onPrompt }: RolloutCardProps) {
         </Text>
       </Group>
       <Group gap="sm" wrap="nowrap" align="flex-start">
-        {board !== undefined && (
-          <Board
-            board={board}
-            label={t("runs.answers.board", { board: line.row_id, square: square ?? "–" })}
-            size="small"
-            {...(square !== undefined && (taken ? { illegalMove: square } : { lastMove: square }))}
-          />
-        )}
+        {task === "tic-tac-toe" && <AnswerBoard rowId={line.row_id} completion={line.completion} />}
         <Text size="xs" className={classes.text}>
           {line.completion === "" ? "–" : line.completion}
         </Text>
@@ -70,16 +60,4 @@ export function RolloutCard({ task, line, onPrompt }: RolloutCardProps) {
       </Group>
     </Stack>
   );
-}
-
-/** Tic-tac-toe calls its rows by their boards. */
-function boardOf(rowId: string): string | undefined {
-  return /[XO.]{9}/.exec(rowId)?.[0];
-}
-
-/** The square that an answer's call names. */
-function squareOf(completion: string): number | undefined {
-  const found = /"square"\s*:\s*"?(\d)/.exec(completion)?.[1];
-  const square = Number(found);
-  return square >= 1 && square <= 9 ? square : undefined;
 }

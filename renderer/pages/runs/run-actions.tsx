@@ -68,7 +68,12 @@ export function RunActions({ run }: { run: ListedRun }) {
             {t("runs.trainLike")}
           </Menu.Item>
           <Menu.Divider />
-          <Menu.Item color="red" leftSection={<Trash2 size={14} aria-hidden />} disabled={!isIdle} onClick={dialog.open}>
+          <Menu.Item
+            color="red"
+            leftSection={<Trash2 size={14} aria-hidden />}
+            disabled={!isIdle}
+            onClick={dialog.open}
+          >
             {t("common.delete")}
           </Menu.Item>
         </Menu.Dropdown>

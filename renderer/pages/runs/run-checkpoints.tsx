@@ -14,7 +14,9 @@ export function RunCheckpoints({ run }: { run: RunDetails }) {
       <Table.Thead>
         <Table.Tr>
           <Table.Th>{t("runs.checkpoints.step")}</Table.Th>
-          <Table.Th>{metric === undefined ? t("runs.checkpoints.measured") : t(`metrics.${metric}`, { defaultValue: metric })}</Table.Th>
+          <Table.Th>
+            {metric === undefined ? t("runs.checkpoints.measured") : t(`metrics.${metric}`, { defaultValue: metric })}
+          </Table.Th>
           <Table.Th>{t("runs.checkpoints.time")}</Table.Th>
           <Table.Th>
             <span className="hone-unseen">{t("runs.column.actions")}</span>

@@ -1,6 +1,18 @@
 /** One run: its curves, its answers, what it was made of, and what a person noted. */
 
-import { Anchor, Badge, Breadcrumbs, Button, Group, Stack, Table, Tabs, TagsInput, Text, Textarea } from "@mantine/core";
+import {
+  Anchor,
+  Badge,
+  Breadcrumbs,
+  Button,
+  Group,
+  Stack,
+  Table,
+  Tabs,
+  TagsInput,
+  Text,
+  Textarea,
+} from "@mantine/core";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { Link, useLocation, useSearch } from "wouter";
@@ -161,7 +173,13 @@ function Notes({ run }: { run: RunDetails }) {
   };
   return (
     <Stack gap="sm" maw={720}>
-      <TagsInput label={t("runs.notes.tags")} description={t("runs.notes.tagsHint")} value={tags} onChange={setTags} maxTags={20} />
+      <TagsInput
+        label={t("runs.notes.tags")}
+        description={t("runs.notes.tagsHint")}
+        value={tags}
+        onChange={setTags}
+        maxTags={20}
+      />
       <Textarea
         label={t("runs.notes.notes")}
         autosize

@@ -10,7 +10,10 @@ export function filterRuns(
   runs: readonly ListedRun[],
   { text, tag, order }: { text: string; tag: string | null; order: RunOrder },
 ): ListedRun[] {
-  const words = text.toLowerCase().split(/\s+/).filter((word) => word !== "");
+  const words = text
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== "");
   return runs
     .filter((run) => tag === null || run.tags.includes(tag))
     .filter(({ name, model, task, method, tags, notes }) => {

@@ -4,7 +4,12 @@ import { metricLabel } from "../../../core/contract/metric-labels.ts";
 
 /** The last part of a path; a short name stays. */
 export function shortModel(reference: string): string {
-  return reference.split(/[\\/]/).filter((part) => part !== "").at(-1) ?? reference;
+  return (
+    reference
+      .split(/[\\/]/)
+      .filter((part) => part !== "")
+      .at(-1) ?? reference
+  );
 }
 
 /** The best checkpoint's value beside what it was before training. */

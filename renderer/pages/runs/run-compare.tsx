@@ -1,0 +1,125 @@
+/** Up to five runs beside each other: curves, options that differ, what was measured. */
+
+import { Anchor, Breadcrumbs, Stack, Switch, Table, Text, Title } from "@mantine/core";
+import { useState } from "react";
+import { useTranslation } from "react-i18next";
+import { Link, useSearch } from "wouter";
+import type { RunDetails } from "../../../core/contract/api/run-calls.ts";
+import { useApi } from "../../app/hone-context.tsx";
+import { EvaluationTable } from "../../components/evaluation-table.tsx";
+import { EmptyState, LoadedView } from "../../components/loaded-view.tsx";
+import { Page } from "../../components/page.tsx";
+import { useLoaded } from "../../components/use-loaded.ts";
+import { compareConfigs } from "./config-diff.ts";
+import { OptionName } from "./option-name.tsx";
+import { mostCompared } from "./run-list.tsx";
+
+export function RunCompare() {
+  const { t } = useTranslation();
+  const names = (new URLSearchParams(useSearch()).get("runs") ?? "").split(",").filter((name) => name !== "");
+  return (
+    <Page
+      title={t("runs.compare.title")}
+      lead={
+        <Breadcrumbs>
+          <Anchor component={Link} href="/runs" size="sm">
+            {t("nav.runs")}
+          </Anchor>
+          <Text size="sm">{t("runs.compare.title")}</Text>
+        </Breadcrumbs>
+      }
+    >
+      {names.length < 2 ? (
+        <EmptyState title={t("runs.compare.title")}>{t("runs.compare.few")}</EmptyState>
+      ) : (
+        <Compared names={names.slice(0, mostCompared)} />
+      )}
+    </Page>
+  );
+}
+
+function Compared({ names }: { names: readonly string[] }) {
+  const { t } = useTranslation();
+  const api = useApi();
+  const loaded = useLoaded(names.join(","), (signal) =>
+    Promise.all(
+      names.map(async (run) => ({
+        details: await api.call("runs.read", { run }, { signal }),
+        evaluations: (await api.call("runs.evaluations", { run }, { signal })).evaluations,
+      })),
+    ),
+  );
+  return (
+    <LoadedView of={loaded}>
+      {(runs) => {
+        const measured = runs.flatMap(({ details, evaluations }) => {
+          const last = evaluations.at(-1);
+          return last === undefined ? [] : [{ label: details.name, report: last.report }];
+        });
+        const tasks = new Set(runs.map(({ details }) => details.task));
+        return (
+          <Stack gap="md">
+            {tasks.size > 1 && <Text role="status">{t("runs.compare.otherTasks")}</Text>}
+            {measured.length > 1 && tasks.size === 1 && (
+              <Stack gap="xs" className="hone-card">
+                <Title order={2} size="h5">
+                  {t("runs.compare.evaluations")}
+                </Title>
+                <EvaluationTable reports={measured} />
+              </Stack>
+            )}
+            <Options runs={runs.map(({ details }) => details)} />
+          </Stack>
+        );
+      }}
+    </LoadedView>
+  );
+}
+
+function Options({ runs }: { runs: readonly RunDetails[] }) {
+  const { t } = useTranslation();
+  const [all, setAll] = useState(false);
+  const rows = compareConfigs(runs.map(({ config }) => config)).filter(({ differs }) => all || differs);
+  return (
+    <Stack gap="xs" className="hone-card">
+      <Title order={2} size="h5">
+        {t("runs.compare.options")}
+      </Title>
+      <Switch
+        label={t("runs.compare.onlyDifferent")}
+        checked={!all}
+        onChange={(event) => setAll(!event.currentTarget.checked)}
+      />
+      {rows.length === 0 ? (
+        <Text className="hone-muted">{t("runs.compare.same")}</Text>
+      ) : (
+        <Table.ScrollContainer minWidth={600} type="native">
+          <Table aria-label={t("runs.compare.options")}>
+            <Table.Thead>
+              <Table.Tr>
+                <Table.Th>{t("runs.compare.options")}</Table.Th>
+                {runs.map(({ name }) => (
+                  <Table.Th key={name}>{name}</Table.Th>
+                ))}
+              </Table.Tr>
+            </Table.Thead>
+            <Table.Tbody>
+              {rows.map(({ name, values, differs }) => (
+                <Table.Tr key={name}>
+                  <Table.Th scope="row" fw={differs ? 600 : 400}>
+                    <OptionName name={name} />
+                  </Table.Th>
+                  {values.map((value, index) => (
+                    <Table.Td key={index} ff="monospace" style={{ overflowWrap: "anywhere" }}>
+                      {value ?? "–"}
+                    </Table.Td>
+                  ))}
+                </Table.Tr>
+              ))}
+            </Table.Tbody>
+          </Table>
+        </Table.ScrollContainer>
+      )}
+    </Stack>
+  );
+}
