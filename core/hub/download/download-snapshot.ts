@@ -337,8 +337,8 @@ class SnapshotDownload {
     if (refusals.has(code)) return this.giveUp(task, route, error);
     if (code === "range-ignored") {
       task.ignoredRanges += 1;
-      // Once may be a proxy's mood.
-      if (task.ignoredRanges >= 2 && !task.whole) {
+      // Once may be a proxy's mood. What was under way when it became clear says nothing new.
+      if (task.ignoredRanges >= 2) {
         task.whole = true;
         task.pending = [];
         return;

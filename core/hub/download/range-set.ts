@@ -26,6 +26,7 @@ export class RangeSet {
   }
 
   remove(start: number, end: number): void {
+    if (end <= start) return;
     this.#intervals = this.#intervals.flatMap(([from, to]): [number, number][] => {
       if (to <= start || from >= end) return [[from, to]];
       const rest: [number, number][] = [];

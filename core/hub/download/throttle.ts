@@ -21,13 +21,16 @@ export class Throttle {
     this.#freeAt = 0;
   }
 
-  /** Waits until so many bytes more are within the limit. Returns the seconds waited. */
-  async take(bytes: number, signal: AbortSignal): Promise<number> {
-    if (this.#bytesPerSecond === null) return 0;
-    const now = performance.now();
-    const wait = Math.max(0, this.#freeAt - now);
-    this.#freeAt = Math.max(this.#freeAt, now) + (bytes / this.#bytesPerSecond) * 1000;
-    if (wait > 0) await sleep(wait, undefined, { signal });
-    return wait / 1000;
+  /** Waits until so many bytes more are within the limit, or the limit is another. */
+  async take(bytes: number, signal: AbortSignal): Promise<void> {
+    const limit = this.#bytesPerSecond;
+    if (limit === null) return;
+    const due = Math.max(this.#freeAt, performance.now());
+    this.#freeAt = due + (bytes / limit) * 1000;
+    for (;;) {
+      const wait = due - performance.now();
+      if (wait <= 0 || this.#bytesPerSecond !== limit) return;
+      await sleep(Math.min(wait, 100), undefined, { signal });
+    }
   }
 }
