@@ -7,6 +7,7 @@
  * key, news} is news that nobody asked for: from a worker to the thread that knows who listens.
  */
 
+import { isRecord } from "./is-record.ts";
 import { CancelledError, errorFromData, errorToData, HoneError, type ErrorData } from "./errors.ts";
 
 export interface Channel {
@@ -51,7 +52,10 @@ export class Rpc {
     this.#channel = channel;
     this.#served = served;
     channel.listen(
-      (message) => this.#receive(message as Message),
+      (message) => {
+        // A page of another version, or one that was tampered with: what is no message is not heard.
+        if (isMessage(message)) this.#receive(message);
+      },
       (why) => this.#end(why),
     );
   }
@@ -109,6 +113,7 @@ export class Rpc {
         return;
       case "subscribe": {
         const { id, topic, key } = message;
+        this.#subscribed.get(id)?.();
         const end = this.#served.subscribe?.(topic, key, (news) => this.#send({ kind: "news", id, news }));
         if (end !== undefined) this.#subscribed.set(id, end);
         return;
@@ -145,6 +150,23 @@ export class Rpc {
     for (const end of this.#subscribed.values()) end();
     this.#subscribed.clear();
     for (const waiting of [...this.#waiting.values()]) waiting.reject(why);
+  }
+}
+
+function isMessage(message: unknown): message is Message {
+  if (!isRecord(message)) return false;
+  const { kind, id, name, topic, key } = message;
+  switch (kind) {
+    case "tell":
+      return typeof topic === "string" && (key === undefined || typeof key === "string");
+    case "subscribe":
+      return Number.isInteger(id) && typeof topic === "string" && (key === undefined || typeof key === "string");
+    case "call":
+      return Number.isInteger(id) && typeof name === "string";
+    case "error":
+      return Number.isInteger(id) && isRecord(message["error"]);
+    default:
+      return ["cancel", "result", "unsubscribe", "news"].includes(kind as string) && Number.isInteger(id);
   }
 }
 

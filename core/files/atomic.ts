@@ -51,11 +51,11 @@ function fsyncTree(folder: string): void {
   fsyncPath(folder);
 }
 
-/** Replaces a file's content: a reader sees the old one or the new one, never a mixture. */
-export function writeFileAtomic(path: string, data: string | Uint8Array): void {
+/** Replaces a file's content: a reader sees the old one or the new one, never a mixture. `mode`: its permissions. */
+export function writeFileAtomic(path: string, data: string | Uint8Array, { mode }: { mode?: number } = {}): void {
   const temporary = temporaryPath(path);
   try {
-    writeFileSync(temporary, data, { flush: true });
+    writeFileSync(temporary, data, { flush: true, ...(mode !== undefined && { mode }) });
     renameSync(temporary, path);
     fsyncPath(dirname(path));
   } catch (error) {

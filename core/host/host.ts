@@ -6,16 +6,18 @@
  */
 
 import { randomBytes, timingSafeEqual } from "node:crypto";
-import { createReadStream, createWriteStream, existsSync, mkdirSync, statSync } from "node:fs";
+import { createReadStream, createWriteStream, existsSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { basename, extname, join, normalize, sep } from "node:path";
+import { basename, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { WebSocketServer, type WebSocket } from "ws";
 import { createApp, type App } from "../app/service/app.ts";
 import { HoneError } from "../contract/errors.ts";
 import { Rpc, type Channel } from "../contract/rpc.ts";
-import { honeHome } from "../store/library.ts";
+import { freeBytes } from "../files/disk.ts";
+import { honeHome } from "../files/hone-home.ts";
+import { builtRenderer, findPageFile, guardHeaders, requireRenderer } from "./page-files.ts";
 
 export interface HostOptions {
   /** 0: a free one. */
@@ -35,40 +37,18 @@ export interface Host {
   close(): Promise<void>;
 }
 
-/** `HONE_RENDERER` names another one, for work on the page itself. */
-export const builtRenderer = process.env["HONE_RENDERER"] ?? join(import.meta.dirname, "..", "..", "dist", "renderer");
-
 const cookieName = "hone";
 
-const contentTypes: Readonly<Record<string, string>> = {
-  ".html": "text/html; charset=utf-8",
-  ".js": "text/javascript; charset=utf-8",
-  ".css": "text/css; charset=utf-8",
-  ".json": "application/json",
-  ".svg": "image/svg+xml",
-  ".png": "image/png",
-  ".woff2": "font/woff2",
-};
+/** Bytes of one file that is dropped onto the page. */
+const uploadLimit = 4 * 2 ** 30;
 
-/** The same for every window; `electron/` uses it too. */
-export const contentSecurityPolicy = [
-  "default-src 'self'",
-  "script-src 'self'",
-  // Mantine sets sizes and colours through style attributes.
-  "style-src 'self' 'unsafe-inline'",
-  "img-src 'self' data: blob:",
-  "connect-src 'self'",
-  "object-src 'none'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join("; ");
+/** Uploads are read soon after they came: what is older was imported or forgotten. */
+const uploadDays = 7;
 
 /** Throws `no-renderer` when the page was not built, `port-taken` when the port is in use. */
 export async function startHost({ port = 0, renderer = builtRenderer }: HostOptions = {}): Promise<Host> {
-  if (!existsSync(join(renderer, "index.html"))) {
-    throw new HoneError("no-renderer", `there is no built page in ${renderer}`, { fix: "`npm start` builds it" });
-  }
+  requireRenderer(renderer);
+  removeOldUploads();
   const app = createApp("browser");
   const server = new HostServer(app, renderer);
   try {
@@ -87,6 +67,19 @@ export async function startHost({ port = 0, renderer = builtRenderer }: HostOpti
       await server.close();
     },
   };
+}
+
+function uploadsFolder(): string {
+  return join(honeHome(), "uploads");
+}
+
+function removeOldUploads(): void {
+  const folder = uploadsFolder();
+  if (!existsSync(folder)) return;
+  for (const name of readdirSync(folder)) {
+    const path = join(folder, name);
+    if (Date.now() - statSync(path).mtimeMs > uploadDays * 86_400_000) rmSync(path, { recursive: true, force: true });
+  }
 }
 
 class HostServer {
@@ -144,10 +137,7 @@ class HostServer {
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    response.setHeader("Content-Security-Policy", contentSecurityPolicy);
-    response.setHeader("X-Content-Type-Options", "nosniff");
-    response.setHeader("Referrer-Policy", "no-referrer");
-    response.setHeader("Cross-Origin-Resource-Policy", "same-origin");
+    for (const [name, value] of Object.entries(guardHeaders)) response.setHeader(name, value);
     try {
       if (!this.#isOurs(request)) return refuse(response, 421, "this server answers to 127.0.0.1 and localhost only");
       const token = new URL(request.url ?? "/", "http://127.0.0.1").searchParams.get("token");
@@ -198,23 +188,33 @@ class HostServer {
     if (!this.#isSameOrigin(request)) return refuse(response, 403, "not from this page");
     const given = new URL(request.url ?? "/", "http://127.0.0.1").searchParams.get("name") ?? "";
     const name = basename(given.replaceAll("\\", "/")).replace(/[^\p{L}\p{N}._ -]/gu, "_") || "file";
-    const folder = join(honeHome(), "uploads", randomBytes(6).toString("hex"));
+    const folder = join(uploadsFolder(), randomBytes(6).toString("hex"));
+    const size = Number(request.headers["content-length"] ?? Number.NaN);
+    if (!(size <= uploadLimit)) {
+      const why = "files of over 4 GB, and of unknown size, are not taken from a browser: give their path instead";
+      return refuse(response, 413, why);
+    }
     mkdirSync(folder, { recursive: true });
+    if (freeBytes(folder) < size) {
+      rmSync(folder, { recursive: true });
+      return refuse(response, 507, `there is no room for it on the disk of ${honeHome()}`);
+    }
     const path = join(folder, name);
-    await pipeline(request, createWriteStream(path, { flags: "wx" }));
+    try {
+      await pipeline(request, createWriteStream(path, { flags: "wx" }));
+    } catch (error) {
+      rmSync(folder, { recursive: true, force: true });
+      throw error;
+    }
     response.setHeader("Content-Type", "application/json");
     response.end(JSON.stringify({ path }));
   }
 
   #sendFile(path: string, response: ServerResponse): void {
-    const file = normalize(join(this.#renderer, path === "/" ? "index.html" : decodeURIComponent(path)));
-    if (!file.startsWith(this.#renderer + sep) || statSync(file, { throwIfNoEntry: false })?.isFile() !== true) {
-      return refuse(response, 404, "there is no such file");
-    }
-    response.setHeader("Content-Type", contentTypes[extname(file)] ?? "application/octet-stream");
-    // Built files carry a hash in their names; the page itself does not.
-    response.setHeader("Cache-Control", path.startsWith("/assets/") ? "max-age=31536000, immutable" : "no-cache");
-    createReadStream(file).pipe(response);
+    const file = findPageFile(this.#renderer, path);
+    if (file === undefined) return refuse(response, 404, "there is no such file");
+    for (const [name, value] of Object.entries(file.headers)) response.setHeader(name, value);
+    createReadStream(file.path).pipe(response);
   }
 }
 
@@ -233,7 +233,14 @@ function socketChannel(socket: WebSocket): Channel {
     },
     listen: (onMessage, onClose) => {
       socket.on("message", (data: Buffer) => {
-        onMessage(JSON.parse(data.toString("utf8")));
+        let message: unknown;
+        try {
+          message = JSON.parse(data.toString("utf8"));
+        } catch {
+          socket.close(1007, "that is no JSON");
+          return;
+        }
+        onMessage(message);
       });
       socket.on("close", () => {
         onClose(new HoneError("window-closed", "the window was closed"));

@@ -11,6 +11,7 @@ import type {
 } from "../../core/contract/api/api.ts";
 import { HoneError } from "../../core/contract/errors.ts";
 import { Rpc, unknownCall, type Channel } from "../../core/contract/rpc.ts";
+import { desktopShell } from "./desktop-shell.ts";
 import { connectSocket, type Connection } from "./socket-channel.ts";
 import "./window-api.ts";
 
@@ -53,8 +54,13 @@ export class ApiClient implements Api {
     input: CallInput<Name>,
     { signal }: { signal?: AbortSignal } = {},
   ): Promise<CallResult<Name>> {
+    return (await this.request(name, input, signal)) as CallResult<Name>;
+  }
+
+  /** A call of any name. A call that is cancelled while the connection is away never begins. */
+  async request(name: string, input: unknown, signal?: AbortSignal): Promise<unknown> {
     const rpc = await this.#rpc.promise;
-    return (await rpc.call(name, input, signal)) as CallResult<Name>;
+    return rpc.call(name, input, signal);
   }
 
   subscribe<Name extends TopicName>(topic: Name, listener: (news: Topics[Name]) => void, key?: string): () => void {
@@ -82,7 +88,10 @@ export class ApiClient implements Api {
 export function openApi(onState: (state: Connection) => void): Api {
   const bridge = window.hone;
   if (bridge !== undefined) {
-    const api = new ApiClient("electron", bridge.shell);
+    const api: ApiClient = new ApiClient(
+      "electron",
+      desktopShell(bridge, (name, input) => api.request(name, input)),
+    );
     api.connect(bridge.channel);
     onState("open");
     return api;

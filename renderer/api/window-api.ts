@@ -1,15 +1,8 @@
-/** What the desktop's preload script puts into the window (`electron/preload.ts`); absent in a browser. */
-
-import type { Channel } from "../../core/contract/rpc.ts";
-import type { WindowShell } from "../../core/contract/api/api.ts";
-
-export interface DesktopBridge {
-  channel: Channel;
-  shell: WindowShell;
-}
+import type { DesktopBridge } from "../../core/contract/api/desktop-bridge.ts";
 
 declare global {
   interface Window {
+    /** Put there by `electron/preload.ts`; absent in a browser. */
     readonly hone?: DesktopBridge;
   }
 }

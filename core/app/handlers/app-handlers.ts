@@ -1,16 +1,17 @@
-import { readdirSync, statSync } from "node:fs";
+import { readdir, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
-import type { AppInfo, FolderListing } from "../../contract/api/app-calls.ts";
+import { secretNames, type AppInfo, type FolderListing, type TokenList } from "../../contract/api/app-calls.ts";
 import { HoneError } from "../../contract/errors.ts";
 import { createEngine } from "../../engine/engine.ts";
 import { freeBytes } from "../../files/disk.ts";
 import { honeHome } from "../../store/library.ts";
 import { honeVersion } from "../session.ts";
 import type { Handlers } from "../service/handlers.ts";
+import { secretsFile, type Secrets } from "../service/secrets.ts";
 import { readSettings, writeSettings } from "../service/settings.ts";
 
-export function appHandlers(host: AppInfo["host"]): Handlers<"app"> {
+export function appHandlers(host: AppInfo["host"], secrets: Secrets): Handlers<"app"> {
   return {
     "app.info": async () => ({
       version: honeVersion(),
@@ -35,30 +36,35 @@ export function appHandlers(host: AppInfo["host"]): Handlers<"app"> {
       context.tell("settings", settings);
       return settings;
     },
+    "tokens.list": () => listTokens(secrets),
+    "tokens.set": ({ name, value }) => {
+      secrets.write(name, value);
+      return listTokens(secrets);
+    },
     "files.list": ({ path, kind }) => listFolder(path, kind),
   };
 }
 
-function listFolder(path: string | undefined, kind: "folder" | "file"): FolderListing {
+function listTokens(secrets: Secrets): TokenList {
+  const tokens = secretNames.map((name) => ({ name, set: secrets.read(name) !== null }));
+  return { place: secrets.place, file: secretsFile(), tokens };
+}
+
+/** Not in one go: a folder on a slow disk must not hold up what else the main thread does. */
+async function listFolder(path: string | undefined, kind: "folder" | "file"): Promise<FolderListing> {
   const folder = resolve(path ?? homedir());
-  let names;
-  try {
-    names = readdirSync(folder, { withFileTypes: true });
-  } catch (error) {
-    throw new HoneError("cannot-read", `the folder ${folder} cannot be read`, {
-      cause: error,
+  const cannotRead = (cause: unknown) =>
+    new HoneError("cannot-read", `the folder ${folder} cannot be read`, {
+      cause,
       fix: "choose another folder, or allow Hone to read this one",
     });
-  }
-  const entries = names
-    .filter(({ name }) => !name.startsWith("."))
-    .flatMap(({ name }): FolderListing["entries"] => {
-      const whole = join(folder, name);
-      const found = statSync(whole, { throwIfNoEntry: false });
-      if (found === undefined) return [];
-      if (found.isDirectory()) return [{ name, path: whole, kind: "folder", size: 0 }];
-      return kind === "file" && found.isFile() ? [{ name, path: whole, kind: "file", size: found.size }] : [];
-    })
+  const names = await readdir(folder).catch((error: unknown) => Promise.reject(cannotRead(error)));
+  const found = await Promise.all(
+    names.filter((name) => !name.startsWith(".")).map(async (name) => describeEntry(name, join(folder, name))),
+  );
+  const entries = found
+    .filter((entry) => entry !== undefined)
+    .filter((entry) => entry.kind === "folder" || kind === "file")
     .sort((a, b) => (a.kind === b.kind ? a.name.localeCompare(b.name) : a.kind === "folder" ? -1 : 1));
   const parent = dirname(folder);
   return {
@@ -70,4 +76,11 @@ function listFolder(path: string | undefined, kind: "folder" | "file"): FolderLi
       { name: "hone", path: honeHome() },
     ],
   };
+}
+
+/** Undefined for what is neither file nor folder, and for a link that leads nowhere. */
+async function describeEntry(name: string, path: string): Promise<FolderListing["entries"][number] | undefined> {
+  const found = await stat(path).catch(() => undefined);
+  if (found?.isDirectory() === true) return { name, path, kind: "folder", size: 0 };
+  return found?.isFile() === true ? { name, path, kind: "file", size: found.size } : undefined;
 }

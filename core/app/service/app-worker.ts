@@ -19,6 +19,7 @@ const rpc: Rpc = new Rpc(portChannel(parentPort, "the app"), {
       tell: (topic, news, key) => {
         rpc.tell(topic, news, key);
       },
+      secret: (secret) => rpc.call("internal.secret", secret) as Promise<string | null>,
       startJob: (order: JobOrder) => rpc.call("internal.startJob", order) as Promise<string>,
     };
     if (name === "internal.work") return doWork(input as { id: string; work: string; input: unknown }, context);

@@ -3,7 +3,7 @@
  * The desktop's main process and the browser host each make one.
  */
 
-import type { AppInfo } from "../../contract/api/app-calls.ts";
+import type { AppInfo, SecretName } from "../../contract/api/app-calls.ts";
 import type { Job } from "../../contract/api/job-calls.ts";
 import type { Served } from "../../contract/rpc.ts";
 import { appHandlers } from "../handlers/app-handlers.ts";
@@ -15,6 +15,7 @@ import { Jobs } from "./jobs.ts";
 import { News } from "./news.ts";
 import { places, type Place } from "./places.ts";
 import { RunNewsDesk } from "./run-news.ts";
+import { fileSecrets, type Secrets } from "./secrets.ts";
 import { areaOf, serveCall } from "./serve-call.ts";
 import { readSettings } from "./settings.ts";
 import type { JobReport } from "./work.ts";
@@ -29,7 +30,7 @@ export interface App extends Required<Pick<Served, "call" | "subscribe">> {
   close(): Promise<void>;
 }
 
-export function createApp(host: AppInfo["host"]): App {
+export function createApp(host: AppInfo["host"], secrets: Secrets = fileSecrets()): App {
   const news = new News();
   const runNews = new RunNewsDesk(news);
   const jobsChanged = () => {
@@ -62,10 +63,11 @@ export function createApp(host: AppInfo["host"]): App {
     "jobs.dismiss": ({ id }) => (jobs.dismiss(id), null),
     "jobs.wait": ({ id }) => jobs.wait(id),
   };
-  const ownHandlers = { app: appHandlers(host), jobs: jobHandlers };
+  const ownHandlers = { app: appHandlers(host, secrets), jobs: jobHandlers };
 
   async function call(name: string, input: unknown, signal: AbortSignal): Promise<unknown> {
     if (name === "internal.startJob") return jobs.start(input as JobOrder);
+    if (name === "internal.secret") return secrets.read(input as SecretName);
     const area = areaOf(name);
     const place = places[area];
     if (place !== "main") return threads[place].call(name, input, signal);
@@ -74,6 +76,7 @@ export function createApp(host: AppInfo["host"]): App {
       signal,
       call: (other, given) => call(other, given, signal) as never,
       tell,
+      secret: (secret) => Promise.resolve(secrets.read(secret)),
       startJob: (order) => Promise.resolve(jobs.start(order)),
     };
     return serveCall(handlers, name, input, context);

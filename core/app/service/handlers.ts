@@ -10,6 +10,7 @@ import type {
   TopicName,
   Topics,
 } from "../../contract/api/api.ts";
+import type { SecretName } from "../../contract/api/app-calls.ts";
 import type { JobKind } from "../../contract/api/job-calls.ts";
 
 /** The calls of an area, each with what serves it. */
@@ -27,6 +28,8 @@ export interface CallContext {
   /** Calls another area, wherever it is served. */
   call<Name extends CallName>(name: Name, input: CallInput<Name>): Promise<CallResult<Name>>;
   tell<Name extends TopicName>(topic: Name, news: Topics[Name], key?: string): void;
+  /** A hub's access token, from where Hone keeps it; null when there is none. */
+  secret(name: SecretName): Promise<string | null>;
   /** Begins work of `core/app/works` in a thread of its own, and returns the job's id. */
   startJob(order: JobOrder): Promise<string>;
 }

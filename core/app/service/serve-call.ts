@@ -1,5 +1,6 @@
 /** Checks a call's input and hands it to the area's handlers. */
 
+import type { z } from "zod";
 import { areas, calls, type Area, type CallName } from "../../contract/api/api.ts";
 import { HoneError } from "../../contract/errors.ts";
 import { unknownCall } from "../../contract/rpc.ts";
@@ -14,7 +15,7 @@ export function areaOf(name: string): Area {
   return found[0] as Area;
 }
 
-/** Throws `bad-input` with the field when the input is not what the call takes. */
+/** Throws `unknown-call`, and what `parseInput` throws. */
 export async function serveCall(
   handlers: Readonly<Record<string, unknown>>,
   name: string,
@@ -23,11 +24,14 @@ export async function serveCall(
 ): Promise<unknown> {
   const handler = handlers[name] as AnyHandler | undefined;
   if (handler === undefined || !Object.hasOwn(calls, name)) throw unknownCall(name);
-  const result = calls[name as CallName].input.safeParse(input);
-  if (!result.success) {
-    const [issue] = result.error.issues;
-    const where = issue.path.join(".");
-    throw new HoneError("bad-input", `${name}: ${where === "" ? "" : `${where}: `}${issue.message}`);
-  }
-  return await handler(result.data, context);
+  return await handler(parseInput(name, calls[name as CallName].input, input), context);
+}
+
+/** Throws `bad-input` with the field when the input is not what the call takes. */
+export function parseInput<Schema extends z.ZodType>(name: string, schema: Schema, input: unknown): z.output<Schema> {
+  const result = schema.safeParse(input);
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  const where = issue.path.join(".");
+  throw new HoneError("bad-input", `${name}: ${where === "" ? "" : `${where}: `}${issue.message}`);
 }

@@ -21,6 +21,20 @@ export const settingsSchema = z.object({
 });
 export type Settings = z.infer<typeof settingsSchema>;
 
+/** Hubs whose access token Hone keeps. */
+export const secretNames = ["huggingface", "modelscope"] as const;
+export type SecretName = (typeof secretNames)[number];
+
+/** `keychain`: locked by the system for this account; `file`: a file that only this account may read. */
+export type SecretsPlace = "keychain" | "file";
+
+export interface TokenList {
+  place: SecretsPlace;
+  /** The file in Hone's folder. */
+  file: string;
+  tokens: { name: SecretName; set: boolean }[];
+}
+
 export interface AppInfo {
   version: string;
   engine_version: string;
@@ -62,6 +76,12 @@ export const appCalls = {
   "settings.get": call<Settings>()(z.object({})),
   /** Changes what is given and leaves the rest. */
   "settings.set": call<Settings>()(settingsSchema.partial()),
+  /** Which tokens there are; never the tokens themselves. */
+  "tokens.list": call<TokenList>()(z.object({})),
+  /** null removes it. */
+  "tokens.set": call<TokenList>()(
+    z.object({ name: z.enum(secretNames), value: z.string().trim().min(1).max(1000).nullable() }),
+  ),
   /** Looks into a folder of this machine, for the file picker of a browser window. */
   "files.list": call<FolderListing>()(
     z.object({ path: z.string().optional(), kind: z.enum(["folder", "file"]).default("file") }),
