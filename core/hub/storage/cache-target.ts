@@ -6,7 +6,7 @@ import type { RepoFile } from "../../contract/hub.ts";
 export interface IncompletePaths {
   /** Bytes so far. On the same disk as the finished file. */
   data: string;
-  /** The downloader's own note of which ranges are there. Gone when the file is kept. */
+  /** The downloader's own note of which ranges are there: without one, nothing is. Gone when the file is kept. */
   state: string;
 }
 
@@ -36,6 +36,6 @@ export interface CacheTarget {
   discard(file: RepoFile): void;
   /** All files are here: makes the snapshot visible, then its branch or tag, then the record that it is whole. */
   publish(): void;
-  /** Gives the repository back. What is incomplete stays, to go on from. */
+  /** Gives the repository back. What is incomplete stays, to go on from; where nothing came, nothing stays. */
   close(): void;
 }

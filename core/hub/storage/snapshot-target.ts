@@ -23,7 +23,6 @@ import { fileReason } from "../../files/system-error.ts";
 import type { CacheTarget, IncompletePaths } from "./cache-target.ts";
 import { downloadFolder } from "./places.ts";
 import { RepoFolder, contentName, type SnapshotRecord } from "./repo-folder.ts";
-import { storedFile } from "./stored-files.ts";
 
 export interface TargetOptions {
   /** Cache to fill. Default: where Hone downloads to from this hub. */
@@ -191,10 +190,8 @@ class SnapshotTarget implements CacheTarget {
   /** A download of which not one byte came, such as one that was refused, leaves nothing to go on from. */
   private forgetIfEmpty(): boolean {
     const paths = this.files.map((file) => this.incomplete(file));
-    const hasBytes = ({ data }: IncompletePaths) => {
-      const found = storedFile(data, data);
-      return found !== undefined && found !== "folder" && found.size > 0;
-    };
+    // Bytes that are not noted are none to rely on.
+    const hasBytes = ({ state }: IncompletePaths) => existsSync(state);
     if (existsSync(this.path) || this.files.some((file) => this.here(file)) || paths.some(hasBytes)) return false;
     for (const { data, state } of paths) for (const path of [data, state]) rmSync(path, { force: true });
     rmSync(this.repo.recordFile(this.commit, "partial"), { force: true });

@@ -59,7 +59,7 @@ export function storedFile(name: string, path: string): StoredFile | "folder" | 
     if (!info.isFile()) return "folder";
     const content = lstatSync(name).isSymbolicLink() ? resolve(dirname(name), readlinkSync(name)) : name;
     const key = info.ino === 0n ? content : `${info.dev}:${info.ino}`;
-    return { path, name, content, size: Number(info.size), key, modified: info.mtime, used: info.atime };
+    return { path, name, content, size: diskBytes(name, info), key, modified: info.mtime, used: info.atime };
   } catch {
     return undefined;
   }

@@ -84,6 +84,7 @@ test("what is not here, or only partly, says how it comes", async () => {
   const target = cacheTarget({ ref: madeRef("acme/half"), commit }, [plain(file)]);
   target.open();
   writeFileSync(target.incomplete(file).data, "we");
+  writeFileSync(target.incomplete(file).state, "[[0, 2]]");
   target.close();
   await expect(findModel("acme/half")).rejects.toMatchObject({
     code: "incomplete-model",

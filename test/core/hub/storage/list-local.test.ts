@@ -147,6 +147,7 @@ test("a download that has not ended, and what other programs have only in part",
   const target = cacheTarget({ ref: madeRef(), commit: commitOf("one") }, [plain(weights)], { root: hub });
   target.open();
   writeFileSync(target.incomplete(weights).data, Buffer.alloc(100));
+  writeFileSync(target.incomplete(weights).state, "[[0, 100]]");
   target.close();
   const snapshot = (name: string) => join(hub, `models--acme--${name}`, "snapshots", commitOf("one"));
   write(join(snapshot("words"), "tokenizer.json"), "{}");

@@ -63,6 +63,7 @@ describe.skipIf(!hasHub).each([
     const stopped = cacheTarget({ ref: madeRef("acme/half"), commit: one }, [plain(weights)], { root, symlinks });
     stopped.open();
     writeFileSync(stopped.incomplete(weights).data, "half");
+    writeFileSync(stopped.incomplete(weights).state, "[[0, 4]]");
     stopped.close();
 
     const snapshots = join(root, "models--acme--tiny", "snapshots");
