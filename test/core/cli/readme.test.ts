@@ -4,8 +4,10 @@ import { mkdtempSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { makeProgram } from "../../../core/cli/program.ts";
+import { startHubServer, type HubServer } from "../../hub-server/hub-server.ts";
+import { ggufModel, sampleDataset, sampleModel } from "../../hub-server/samples.ts";
 import { tinyModel } from "../train/tiny-model.ts";
 import { hone, newHome } from "./hone.ts";
 
@@ -17,6 +19,8 @@ const home = newHome();
 const scratch = mkdtempSync(join(tmpdir(), "hone-readme-"));
 const run = join(scratch, "run");
 let model: string;
+let hub: HubServer;
+const before = { ...process.env };
 
 function json(name: string, content: unknown): string {
   const path = join(scratch, name);
@@ -25,6 +29,10 @@ function json(name: string, content: unknown): string {
 }
 
 beforeAll(async () => {
+  hub = await startHubServer({ repositories: [sampleModel(), ggufModel(), sampleDataset()] });
+  process.env["HF_ENDPOINT"] = hub.huggingface;
+  process.env["HF_HUB_CACHE"] = join(scratch, "hub");
+  process.env["MODELSCOPE_CACHE"] = join(scratch, "modelscope");
   model = await tinyModel();
   const first = await hone(
     [
@@ -34,6 +42,11 @@ beforeAll(async () => {
     { home },
   );
   expect(first.code, first.stderr).toBe(0);
+});
+
+afterAll(async () => {
+  process.env = before;
+  await hub.close();
 });
 
 test("the README names every command", () => {

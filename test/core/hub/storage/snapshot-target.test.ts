@@ -283,6 +283,8 @@ describe.skipIf(!isRoot)("what the system refuses", () => {
     expect(() => writeFileSync(target.incomplete(more).data, more.content)).toThrow(/ENOSPC/);
     expect(() => target.publish()).toThrow(expect.objectContaining({ code: "incomplete-snapshot" }));
     target.close();
+    // What nobody noted is gone; this fills the disk again.
+    expect(() => writeFileSync(join(disk, "filler"), more.content)).toThrow(/ENOSPC/);
     const third = cacheTarget({ ref: madeRef("acme/other"), commit: two }, [plain(more)], { root: disk });
     expect(() => third.open()).toThrow(expect.objectContaining({ code: "disk-full" }));
     expect(spawnSync("mount", ["-o", "remount,ro", disk]).status).toBe(0);
