@@ -58,6 +58,8 @@ export interface HubServer {
   modelscope: string;
   cdn: string;
   requests: SeenRequest[];
+  /** Bytes of contents that the CDN has sent. */
+  sent(): number;
   /** How often each fault happened. */
   faults: Partial<Record<FaultName, number>>;
   /** Credentials that arrived at an origin which must not see them. */
@@ -76,6 +78,7 @@ export async function startHubServer(options: HubOptions): Promise<HubServer> {
   const leaks: string[] = [];
   let plan = options.faults;
   let away = false;
+  let sent = 0;
   const contents = new Map<string, Content>();
 
   const listen = async (
@@ -132,6 +135,7 @@ export async function startHubServer(options: HubOptions): Promise<HubServer> {
       etag: `"${content.sha256.slice(0, 32)}"`,
       fault,
       bytesPerSecond: options.bytesPerSecond,
+      onBytes: (bytes) => (sent += bytes),
     });
   });
   const cdn = `http://localhost:${cdnServer.port}`;
@@ -180,6 +184,7 @@ export async function startHubServer(options: HubOptions): Promise<HubServer> {
     modelscope: state.modelscope,
     cdn,
     requests,
+    sent: () => sent,
     faults,
     leaks,
     setFaults: (next) => (plan = next),

@@ -109,12 +109,14 @@ export function parseRange(header: string | undefined, size: number): [number, n
   return start >= size || end <= start ? null : [start, end];
 }
 
-/** Bytes per second to one client; 0: as fast as they go. */
 export interface SendOptions {
   etag: string;
   headers?: Record<string, string>;
   fault?: Fault | undefined;
+  /** To one client. Default: as fast as they go. */
   bytesPerSecond?: number | undefined;
+  /** Told of all bytes that are sent. */
+  onBytes?: (bytes: number) => void;
 }
 
 export async function sendContent(
@@ -176,7 +178,7 @@ async function sendBody(
   content: Content,
   start: number,
   end: number,
-  { fault, bytesPerSecond }: SendOptions,
+  { fault, bytesPerSecond, onBytes }: SendOptions,
 ): Promise<void> {
   const length = end - start;
   const cutAt = fault?.name === "cut" ? Math.floor(fault.at * length) : undefined;
@@ -201,6 +203,7 @@ async function sendBody(
       return;
     }
     sent += bytes.length;
+    onBytes?.(bytes.length);
     if (!response.write(bytes)) await drained(response);
     if (bytesPerSecond !== undefined) await sleep(began + (sent / bytesPerSecond) * 1000 - Date.now());
   }

@@ -27,8 +27,9 @@ export interface RangeRequest {
   slowBytes: number;
 }
 
-/** Pieces are gathered to so many bytes before they are written. */
+/** Pieces are gathered to so many bytes, or for so long, before they are written. */
 const writeBytes = 1024 ** 2;
+const writeSeconds = 0.5;
 
 /** Where the next range of the same file can be asked for directly. */
 export interface RangeResult {
@@ -106,12 +107,14 @@ async function readBody(
   let gathered = 0;
   let windowBytes = 0;
   let windowStart = performance.now();
+  let flushed = windowStart;
   let failedWrite: { error: unknown } | undefined;
   const flush = async () => {
     const [ready, at] = [pieces, position];
     pieces = [];
     position += gathered;
     gathered = 0;
+    flushed = performance.now();
     if (ready.length === 0) return;
     await write(ready, at).catch((error: unknown) => {
       failedWrite = { error };
@@ -135,7 +138,7 @@ async function readBody(
       pieces.push(used);
       gathered += used.length;
       windowBytes += used.length;
-      if (gathered >= writeBytes) await flush();
+      if (gathered >= writeBytes || began - flushed > writeSeconds * 1000) await flush();
       // Waiting for the own limit and the own disk is not the server's fault.
       windowStart += performance.now() - began;
       // All was asked for and only a part is wanted.
