@@ -1,6 +1,7 @@
 /** Charts of metrics. The only file that knows the chart library. */
 
 import { Switch, Table, Text } from "@mantine/core";
+import type { TFunction } from "i18next";
 import { useId, useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
 import {
@@ -208,11 +209,7 @@ export function MetricChart(props: MetricChartProps) {
 }
 
 /** A curve in one sentence, for who cannot see it. */
-function summary(
-  { label, points }: ChartSeries,
-  format: (value: number) => string,
-  t: (key: string, values: object) => string,
-) {
+function summary({ label, points }: ChartSeries, format: (value: number) => string, t: TFunction) {
   const [first, last] = [points[0], points[points.length - 1]];
   const values = points.map(({ y }) => y);
   return t("chart.summary", {

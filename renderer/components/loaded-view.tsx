@@ -11,15 +11,19 @@ interface LoadedViewProps<T> {
   children: (value: T) => ReactNode;
 }
 
-export function LoadedView<T>({ of: loaded, children }: LoadedViewProps<T>) {
+export function Loading() {
   const { t } = useTranslation();
+  return (
+    <Center p="xl" role="status" aria-label={t("common.loading")}>
+      <Loader size="sm" />
+    </Center>
+  );
+}
+
+export function LoadedView<T>({ of: loaded, children }: LoadedViewProps<T>) {
   switch (loaded.state) {
     case "loading":
-      return (
-        <Center p="xl" role="status" aria-label={t("common.loading")}>
-          <Loader size="sm" />
-        </Center>
-      );
+      return <Loading />;
     case "failed":
       return <ErrorBox error={loaded.error} {...(loaded.reload !== undefined && { onRetry: loaded.reload })} />;
     case "ready":

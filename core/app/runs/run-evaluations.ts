@@ -1,12 +1,12 @@
 /** What was measured while and after a run's training. */
 
-import { existsSync, readdirSync } from "node:fs";
 import type { CallResult } from "../../contract/api/api.ts";
 import { evaluationSchema, type Evaluation } from "../../contract/eval.ts";
 import { HoneError } from "../../contract/errors.ts";
 import { compare } from "../../evaluate/measures.ts";
 import { readJson } from "../../files/json.ts";
 import { requireRun } from "../../store/library.ts";
+import { evaluationSteps } from "./run-library.ts";
 import { RunFolder } from "../../train/run-folder/run-folder.ts";
 
 /** `change`: last minus first, on the same rows; null where there is only one, or where they are not comparable. */
@@ -20,16 +20,6 @@ export function runEvaluations(run: string, name: string): CallResult<"runs.eval
     evaluations: all.map(({ step, evaluation }) => ({ step, name, report: evaluation.report })),
     change: first === undefined || last === undefined || all.length < 2 ? null : changeOf(first, last),
   };
-}
-
-function evaluationSteps(folder: RunFolder, name: string): number[] {
-  if (!existsSync(folder.file("evaluations"))) return [];
-  return readdirSync(folder.file("evaluations"))
-    .flatMap((file) => {
-      const [, step, part] = /^(\d+)-(.+)\.json$/.exec(file) ?? [];
-      return part === name ? [Number(step)] : [];
-    })
-    .sort((a, b) => a - b);
 }
 
 function changeOf(before: Evaluation, after: Evaluation): CallResult<"runs.evaluations">["change"] {

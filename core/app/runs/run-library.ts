@@ -11,6 +11,7 @@ import {
 } from "../../contract/api/run-calls.ts";
 import { usedOptions } from "../../contract/config.ts";
 import { HoneError } from "../../contract/errors.ts";
+import { evaluationSchema } from "../../contract/eval.ts";
 import { seamSchema } from "../../contract/run.ts";
 import { writeFileAtomic } from "../../files/atomic.ts";
 import { readJson } from "../../files/json.ts";
@@ -43,6 +44,7 @@ export async function readRun(name: string): Promise<RunDetails> {
     seams: readJsonLines(folder.file("metrics")).rows.flatMap((row) => seamSchema.safeParse(row).data ?? []),
     rollout_steps: rolloutSteps(folder),
     size: folderBytes(folder.path),
+    references: referencesOf(folder),
     has_report: existsSync(join(folder.path, "report.html")),
   };
 }
@@ -55,7 +57,7 @@ function listed(run: RunSummary): ListedRun {
     ...run,
     ...readNotes(folder),
     state: stateOf(folder, run),
-    first_measured: (first as (typeof first) | undefined)?.[metric] ?? null,
+    first_measured: (first as typeof first | undefined)?.[metric] ?? null,
   };
 }
 
@@ -66,6 +68,25 @@ function stateOf(folder: RunFolder, { step, total_steps, checkpoints }: RunSumma
   const state = readTrainerState(checkpointFolder(folder.path, last));
   const isDone = step >= total_steps || stoppedEarly(folder.readConfig().config, state);
   return isDone && state.pending === null ? "finished" : "unfinished";
+}
+
+/** Those of the first evaluation of the validation rows; none before there is one. */
+function referencesOf(folder: RunFolder): Record<string, number> {
+  const [first] = evaluationSteps(folder, "validation");
+  return first === undefined
+    ? {}
+    : readJson(folder.evaluationFile(first, "validation"), evaluationSchema).report.reference;
+}
+
+/** Steps at which this part of the rows was measured and the answers kept, ascending. */
+export function evaluationSteps(folder: RunFolder, part: string): number[] {
+  if (!existsSync(folder.file("evaluations"))) return [];
+  return readdirSync(folder.file("evaluations"))
+    .flatMap((file) => {
+      const [, step, name] = /^(\d+)-(.+)\.json$/.exec(file) ?? [];
+      return name === part ? [Number(step)] : [];
+    })
+    .sort((a, b) => a - b);
 }
 
 export function rolloutSteps(folder: RunFolder): number[] {

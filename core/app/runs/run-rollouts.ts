@@ -13,7 +13,7 @@ import { rolloutSteps } from "./run-library.ts";
 /** Throws `no-rollouts` when that step's answers were not kept. */
 export function rolloutPage(wanted: CheckedInput<"runs.rollouts">): RolloutPage {
   const { run, step, order, offset, limit } = wanted;
-  const lines = readStep(RunFolder.open(requireRun(run)), step);
+  const lines = readRollouts(RunFolder.open(requireRun(run)), step);
   const found = lines.filter((line) => passes(line, wanted)).sort(comparison(order));
   const rewards = lines.map((line) => line.reward);
   return {
@@ -25,7 +25,7 @@ export function rolloutPage(wanted: CheckedInput<"runs.rollouts">): RolloutPage 
   };
 }
 
-function readStep(folder: RunFolder, step: number): RolloutLine[] {
+export function readRollouts(folder: RunFolder, step: number): RolloutLine[] {
   const path = folder.rolloutFile(step);
   const lines = existsSync(path) ? readRows(path, rolloutLineSchema) : [];
   if (lines.length > 0) return lines;
@@ -68,7 +68,7 @@ export function rolloutsOfPrompt(
 ): { row_id: string; prompt: string; steps: { step: number; rollouts: RolloutLine[] }[] } {
   const folder = RunFolder.open(requireRun(run));
   const steps = rolloutSteps(folder).flatMap((step) => {
-    const rollouts = readStep(folder, step).filter((line) => line.row_id === rowId);
+    const rollouts = readRollouts(folder, step).filter((line) => line.row_id === rowId);
     return rollouts.length === 0 ? [] : [{ step, rollouts }];
   });
   return { row_id: rowId, prompt: steps[0]?.rollouts[0]?.prompt ?? "", steps };

@@ -39,6 +39,8 @@ export interface RunDetails extends ListedRun {
   rollout_steps: number[];
   /** Bytes of the folder. */
   size: number;
+  /** Mean rewards of known players on the validation rows: the lines to hold the reward against. */
+  references: Record<string, number>;
   /** A report page is in the folder. */
   has_report: boolean;
 }

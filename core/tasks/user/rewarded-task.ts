@@ -53,7 +53,10 @@ async function judge<Row extends TaskRow>(
   stopReason: Parameters<Episode["end"]>[0],
   own: Score,
 ): Promise<Score> {
-  const columns: Record<string, unknown> = { ...row, judged: { reward: own.reward, parts: own.parts, failure: own.info.failure ?? null } };
+  const columns = {
+    ...(row as Record<string, unknown>),
+    judged: { reward: own.reward, parts: own.parts, failure: own.info.failure ?? null },
+  };
   const source = { row_id: row.id, row: columns, prompt: task.prompt(row), place };
   const result = await reward.score(rewardSample(source, turns, stopReason));
   return { reward: result.reward, parts: result.parts, info: own.info };

@@ -6,7 +6,7 @@ import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useCall } from "../../app/hone-context.tsx";
 import { LoadedView } from "../../components/loaded-view.tsx";
-import { RolloutCard } from "./rollout-card.tsx";
+import { RolloutCard } from "../../components/live-run/rollout-card.tsx";
 import { wordDiff } from "./word-diff.ts";
 import classes from "./prompt-history.module.css";
 

@@ -10,7 +10,7 @@ import { useCall } from "../../app/hone-context.tsx";
 import { LoadedView } from "../../components/loaded-view.tsx";
 import { Term } from "../../components/term.tsx";
 import { PromptHistory } from "./prompt-history.tsx";
-import { RolloutCard } from "./rollout-card.tsx";
+import { RolloutCard } from "../../components/live-run/rollout-card.tsx";
 
 const pageSize = 24;
 

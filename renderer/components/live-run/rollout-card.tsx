@@ -3,8 +3,8 @@
 import { Badge, Button, Group, Stack, Text, Tooltip } from "@mantine/core";
 import { useTranslation } from "react-i18next";
 import type { RolloutLine } from "../../../core/contract/run.ts";
-import { AnswerBoard } from "../../components/answer-board.tsx";
-import { Term } from "../../components/term.tsx";
+import { AnswerBoard } from "../answer-board.tsx";
+import { Term } from "../term.tsx";
 import classes from "./rollout-card.module.css";
 
 interface RolloutCardProps {

@@ -1,0 +1,127 @@
+/** A run as it learns, or as it has learnt: curves, alarms, answers. */
+
+import { SegmentedControl, Slider, Stack, Switch, Text } from "@mantine/core";
+import type { TFunction } from "i18next";
+import { useEffect, useMemo, useState } from "react";
+import { useTranslation } from "react-i18next";
+import { useStore } from "zustand";
+import type { RunDetails } from "../../../core/contract/api/run-calls.ts";
+import { formatCount } from "../../../core/contract/units.ts";
+import { useApi } from "../../app/hone-context.tsx";
+import { createRunStore } from "../../stores/run-store.ts";
+import { MetricChart, type ChartMarker } from "../charts.tsx";
+import { ErrorBox } from "../error-box.tsx";
+import { Loading } from "../loaded-view.tsx";
+import { LiveRollouts } from "./live-rollouts.tsx";
+import classes from "./live-run.module.css";
+import { RunAlarms } from "./run-alarms.tsx";
+import { chartPlans, chartSeries, percentFormat } from "./run-charts.ts";
+import { RunControls } from "./run-controls.tsx";
+
+export function LiveRun({ run: name }: { run: string }) {
+  const api = useApi();
+  const store = useMemo(() => createRunStore(api, name), [api, name]);
+  const { run, error } = useStore(store);
+  useEffect(() => store.follow(), [store]);
+  if (error !== undefined && run === undefined) return <ErrorBox error={error} />;
+  if (run === undefined) return <Loading />;
+  return (
+    <Stack gap="sm">
+      <RunControls run={run} />
+      <RunAlarms events={run.events} />
+      <div className={classes.columns}>
+        <RunCharts run={run} />
+        <LiveRollouts run={run} />
+      </div>
+    </Stack>
+  );
+}
+
+function RunCharts({ run }: { run: RunDetails }) {
+  const { t } = useTranslation();
+  const [smoothing, setSmoothing] = useState(0.6);
+  const [log, setLog] = useState(false);
+  const [axis, setAxis] = useState<"step" | "time">("step");
+  const begun = run.metrics.at(0)?.time ?? 0;
+  const timeOf = (step: number) => run.metrics.findLast((row) => row.step <= step)?.time ?? begun;
+  const xOf = (step: number) => (axis === "step" ? step : timeOf(step) - begun);
+  const markers = markersOf(run, t).map((marker) => ({ ...marker, x: xOf(marker.x) }));
+  const references = Object.entries(run.references).map(([id, value]) => ({
+    label: t(`evaluation.references.${id}`, { defaultValue: id }),
+    value,
+  }));
+  return (
+    <Stack gap="sm" miw={0}>
+      <div className={classes.controls}>
+        <div className={classes.slider}>
+          <Text size="sm" id="chart-smoothing">
+            {t("chart.smoothing")}
+          </Text>
+          <Slider
+            w={140}
+            size="sm"
+            min={0}
+            max={0.99}
+            step={0.01}
+            value={smoothing}
+            onChange={setSmoothing}
+            thumbProps={{ "aria-labelledby": "chart-smoothing" }}
+          />
+        </div>
+        <SegmentedControl
+          size="xs"
+          data={(["step", "time"] as const).map((value) => ({ value, label: t(`chart.${value}`) }))}
+          value={axis}
+          onChange={(value) => setAxis(value as typeof axis)}
+          aria-label={t("chart.axis")}
+        />
+        <Switch
+          size="xs"
+          label={t("chart.log")}
+          checked={log}
+          onChange={(event) => setLog(event.currentTarget.checked)}
+        />
+      </div>
+      <div className={classes.charts}>
+        {chartPlans(run).map((plan) => (
+          <div key={plan.id} className="hone-card" data-testid={`chart-${plan.id}`}>
+            <MetricChart
+              title={t(`train.chart.${plan.id}`)}
+              series={chartSeries(run, plan, { axis }, (metric) => metricName(metric, t))}
+              references={plan.references === true ? references : []}
+              markers={markers}
+              smoothing={smoothing}
+              log={log}
+              xAxis={axis}
+              group={run.name}
+              height={plan.id === "reward" || plan.id === "length" ? 210 : 160}
+              {...(plan.percent === true && { format: percentFormat })}
+              {...(plan.id === "speed" && { format: formatCount })}
+            />
+          </div>
+        ))}
+      </div>
+    </Stack>
+  );
+}
+
+/** A metric's plain name; a task's own outcomes are named by the task. */
+function metricName(metric: string, t: TFunction): string {
+  const own = /^(?:eval_)?outcomes\/(.+)$/.exec(metric)?.[1];
+  if (own !== undefined) return t(`evaluation.outcomes.${own}`, { defaultValue: own.replaceAll("_", " ") });
+  return t(`metrics.${metric}`, { defaultValue: metric });
+}
+
+function markersOf(run: RunDetails, t: TFunction): ChartMarker[] {
+  return [
+    ...run.checkpoints.map((step) => ({
+      x: step,
+      kind: step === run.best?.step ? ("best" as const) : ("checkpoint" as const),
+      label: t(step === run.best?.step ? "train.marker.best" : "train.marker.checkpoint", { step }),
+    })),
+    ...run.seams.map(({ step }) => ({ x: step, kind: "resume" as const, label: t("train.marker.resume", { step }) })),
+    ...run.events
+      .filter(({ kind }) => kind === "alarm")
+      .map(({ step, message }) => ({ x: step, kind: "alarm" as const, label: message })),
+  ];
+}

@@ -1,0 +1,76 @@
+/** A run as its window sees it: read once, then kept up to date by news. Knows nothing of React. */
+
+import { createStore, type StoreApi } from "zustand/vanilla";
+import type { Api, RunNews } from "../../core/contract/api/api.ts";
+import type { RunDetails } from "../../core/contract/api/run-calls.ts";
+import { errorKind } from "../../core/contract/errors.ts";
+
+export interface RunState {
+  run: RunDetails | undefined;
+  error: unknown;
+}
+
+export interface RunStore extends StoreApi<RunState> {
+  /** Reads the run, and follows it until the returned function is called. */
+  follow(): () => void;
+}
+
+export function createRunStore(api: Api, name: string): RunStore {
+  const store = createStore<RunState>(() => ({ run: undefined, error: undefined }));
+  /** News that came before the run was read. */
+  let early: RunNews[] = [];
+
+  const read = async (signal: AbortSignal) => {
+    try {
+      const run = await api.call("runs.read", { run: name }, { signal });
+      if (signal.aborted) return;
+      store.setState({ run: early.reduce(withNews, run), error: undefined });
+      early = [];
+    } catch (error) {
+      if (!signal.aborted && errorKind(error) !== "cancelled") store.setState({ error });
+    }
+  };
+  return Object.assign(store, {
+    follow() {
+      const abort = new AbortController();
+      const ends = [
+        api.subscribe(
+          "run",
+          (news) => {
+            const { run } = store.getState();
+            if (run === undefined) early.push(news);
+            else store.setState({ run: withNews(run, news) });
+            // What the first measurement says of known players is in its file only.
+            if (news.rows.some(({ step }) => step === 0)) void read(abort.signal);
+          },
+          name,
+        ),
+        api.subscribe("library", (part) => {
+          if (part === "runs") void read(abort.signal);
+        }),
+      ];
+      void read(abort.signal);
+      return () => {
+        abort.abort();
+        for (const end of ends) end();
+      };
+    },
+  });
+}
+
+/** The run with what has happened since. A step that is told twice is replaced: after a stop it was done again. */
+export function withNews(run: RunDetails, news: RunNews): RunDetails {
+  const rows = new Map(run.metrics.map((row) => [row.step, row]));
+  for (const row of news.rows) rows.set(row.step, row);
+  const metrics = [...rows.values()].sort((a, b) => a.step - b.step);
+  const union = (a: readonly number[], b: readonly number[]) => [...new Set([...a, ...b])].sort((x, y) => x - y);
+  const known = new Set(run.events.map(({ time, name }) => `${time} ${name}`));
+  return {
+    ...run,
+    metrics,
+    step: metrics.at(-1)?.step ?? run.step,
+    events: [...run.events, ...news.events.filter(({ time, name }) => !known.has(`${time} ${name}`))],
+    rollout_steps: union(run.rollout_steps, news.rollout_steps),
+    checkpoints: union(run.checkpoints, news.checkpoints),
+  };
+}
