@@ -16,7 +16,7 @@ const plainMs = 5000;
 export class GetProgress {
   readonly #live: boolean;
   #drawn = 0;
-  #told = 0;
+  #told = Number.NEGATIVE_INFINITY;
   #note: string | null = null;
   last: DownloadProgress | undefined;
 
