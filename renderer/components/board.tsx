@@ -209,6 +209,7 @@ function neighbour(square: number, key: string): number | undefined {
   }
 }
 
+/** By the root, so that a few per cent are seen, and differences between them. */
 function shade(share: number | undefined): CSSProperties | undefined {
-  return share === undefined ? undefined : ({ "--share": share.toFixed(4) } as CSSProperties);
+  return share === undefined ? undefined : ({ "--share": Math.sqrt(share).toFixed(4) } as CSSProperties);
 }

@@ -24,6 +24,8 @@ export interface ConversationProps {
   writing?: number;
   /** Indices of messages that are folded to one line at first. */
   folded?: readonly number[];
+  /** Names in place of the usual ones, by role. */
+  names?: Readonly<Record<string, string>>;
 }
 
 const knownRoles = ["system", "user", "assistant", "tool", "developer"];
@@ -36,12 +38,14 @@ export function Conversation({
   markdown,
   writing,
   folded = [],
+  names = {},
 }: ConversationProps) {
   const { t } = useTranslation();
   return (
     <ol className={classes.list} aria-label={label}>
       {messages.map((message, i) => {
-        const role = knownRoles.includes(message.role) ? t(`chat.role.${message.role}`) : message.role;
+        const role =
+          names[message.role] ?? (knownRoles.includes(message.role) ? t(`chat.role.${message.role}`) : message.role);
         const body = (
           <MessageBody
             message={message}

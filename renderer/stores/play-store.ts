@@ -9,7 +9,7 @@ import type {
   Player,
   PlaySide,
   Position,
-  SampledOdds,
+  DrawnAnswers,
   TrainingLine,
 } from "../../core/contract/api/play-calls.ts";
 import { errorKind, HoneError } from "../../core/contract/errors.ts";
@@ -52,15 +52,19 @@ export interface PlayState {
   running: boolean;
   /** The ply that is looked at, before its move; undefined: the game as it stands. */
   look: number | undefined;
+  /** What the squares show beside the marks. */
+  shares: "all" | "exact" | "none";
+  /** Whether what each move is worth is shown. */
+  hints: boolean;
   /** By reference and squares. */
   odds: Record<string, OddsEntry>;
-  sampled: Record<string, SampledOdds | "loading">;
+  sampled: Record<string, DrawnAnswers | "loading">;
   /** Positions by their squares, for looking back. */
   positions: Record<string, Position>;
 }
 
 export interface PlayStore extends StoreApi<PlayState> {
-  /** Opens the line of a model at its checkpoint; a game goes on with it. */
+  /** Another checkpoint of the same run goes on with the game; another model begins a new one. */
   chooseModel(model: string): Promise<void>;
   chooseCheckpoint(index: number): void;
   chooseOpponent(opponent: Opponent): void;
@@ -74,6 +78,7 @@ export interface PlayStore extends StoreApi<PlayState> {
   moveAgain(): void;
   lookAt(ply: number | undefined): void;
   setRunning(running: boolean): void;
+  show(view: Partial<Pick<PlayState, "shares" | "hints">>): void;
   sample(): Promise<void>;
   /** Stops what is going on; the game stays. */
   leave(): void;
@@ -131,6 +136,14 @@ export function playerOf(state: PlayState, side: PlaySide): Player | undefined {
   return { kind: "model", model: opponentReference(state) ?? referenceOf(state) };
 }
 
+const emptyGame = {
+  moves: [],
+  answers: {},
+  forfeit: undefined,
+  look: undefined,
+  running: true,
+} satisfies Partial<PlayState>;
+
 export function createPlayStore(api: Api): PlayStore {
   const store = createStore<PlayState>(() => ({
     model: "starter",
@@ -149,6 +162,8 @@ export function createPlayStore(api: Api): PlayStore {
     error: undefined,
     running: true,
     look: undefined,
+    shares: "all",
+    hints: false,
     odds: {},
     sampled: {},
     positions: {},
@@ -304,7 +319,7 @@ export function createPlayStore(api: Api): PlayStore {
       const index = line?.checkpoints.findIndex(({ reference }) => reference === model) ?? -1;
       if (line !== undefined && index >= 0) set({ model, index });
       else {
-        set({ model, line: undefined, lineError: undefined });
+        set({ ...emptyGame, model, line: undefined, lineError: undefined });
         await readLine(model);
       }
       if (get().model !== model) return;
@@ -320,11 +335,11 @@ export function createPlayStore(api: Api): PlayStore {
       void followOdds();
     },
     chooseOpponent(opponent) {
-      set({ opponent, moves: [], answers: {}, forfeit: undefined, look: undefined, running: true });
+      set({ ...emptyGame, opponent });
       void advance();
     },
     chooseSide(modelSide) {
-      set({ modelSide, moves: [], answers: {}, forfeit: undefined, look: undefined, running: true });
+      set({ ...emptyGame, modelSide });
       void advance();
     },
     chooseTemperature(temperature) {
@@ -349,7 +364,7 @@ export function createPlayStore(api: Api): PlayStore {
     },
     newGame() {
       seed = Math.floor(Math.random() * 2 ** 30);
-      set({ moves: [], answers: {}, forfeit: undefined, look: undefined, running: true });
+      set(emptyGame);
       void advance();
     },
     moveAgain() {
@@ -373,11 +388,14 @@ export function createPlayStore(api: Api): PlayStore {
       if (running) void advance();
       else interrupt();
     },
+    show(view) {
+      set(view);
+    },
     async sample() {
       const state = get();
       const [model, moves] = [referenceOf(state), lensMoves(state)];
       const key = oddsKey(model, moves);
-      const put = (entry: SampledOdds | "loading" | undefined) => {
+      const put = (entry: DrawnAnswers | "loading" | undefined) => {
         set(({ sampled }) => {
           const { [key]: _, ...others } = sampled;
           return { sampled: entry === undefined ? others : { ...others, [key]: entry } };

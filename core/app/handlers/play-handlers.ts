@@ -4,7 +4,7 @@ import { seenBoard } from "../../tasks/tic-tac-toe/game.ts";
 import { ticTacToe } from "../../tasks/tic-tac-toe/tic-tac-toe.ts";
 import { usualSettings } from "../evaluation/evaluate-model.ts";
 import { keepGame } from "../play/keep-game.ts";
-import { moveOdds, sampledOdds } from "../play/move-odds.ts";
+import { drawAnswers, moveOdds } from "../play/move-odds.ts";
 import { modelKey, useModel } from "../play/open-models.ts";
 import { fixedMove, modelMove } from "../play/play-move.ts";
 import { playMatch, requireModel } from "../play/play-match.ts";
@@ -47,7 +47,7 @@ export const playHandlers: Handlers<"play"> = {
     const known = knownOdds.get(key);
     if (known !== undefined) return known;
     const odds = await useModel(context, reference, (model) =>
-      moveOdds(model, board, maxTokensOf(reference), context.signal),
+      moveOdds(model, board, { maxTokens: maxTokensOf(reference), signal: context.signal }),
     );
     knownOdds.set(key, odds);
     const [oldest] = knownOdds.keys();
@@ -56,7 +56,7 @@ export const playHandlers: Handlers<"play"> = {
   },
   "play.sample": ({ model: reference, moves, count, seed }, context) =>
     useModel(context, reference, (model) =>
-      sampledOdds(model, boardAfter(moves), { count, seed, maxTokens: maxTokensOf(reference) }, context.signal),
+      drawAnswers(model, boardAfter(moves), { count, seed, maxTokens: maxTokensOf(reference), signal: context.signal }),
     ),
   "play.match": ({ first, second, count, temperature, seed, stream }, context) => {
     requireModel(first, second);

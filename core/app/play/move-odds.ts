@@ -1,7 +1,8 @@
 /** How likely each square is as a model's answer: exactly, by scoring the nine calls, and by drawing answers. */
 
-import type { MoveOdds, SampledOdds } from "../../contract/api/play-calls.ts";
+import type { DrawnAnswers, MoveOdds } from "../../contract/api/play-calls.ts";
 import { deriveSeed } from "../../contract/random.ts";
+import type { TokenRow } from "../../engine/micro-batches.ts";
 import { answerTokens } from "../../evaluate/trained-row.ts";
 import { scoreRows } from "../../evaluate/score-rows.ts";
 import { readMove } from "../../tasks/tic-tac-toe/answer.ts";
@@ -12,33 +13,31 @@ import { seenBoard } from "../../tasks/tic-tac-toe/game.ts";
 import { ticTacToe as task } from "../../tasks/tic-tac-toe/tic-tac-toe.ts";
 import type { OpenPolicy } from "../session.ts";
 
+/** Models up to so many parameters draw so many answers at once: it takes them a moment. */
+const smallModel = 20e6;
+const drawnAtOnce = 64;
+
+interface OddsSettings {
+  maxTokens: number;
+  signal: AbortSignal;
+}
+
 /** Both sides of a game look alike to a model, so odds go by the board as it sees it. */
-export async function moveOdds(
-  { model, chat, policy, files }: OpenPolicy,
-  board: Board,
-  maxTokens: number,
-  signal?: AbortSignal,
-): Promise<MoveOdds> {
+export async function moveOdds(opened: OpenPolicy, board: Board, settings: OddsSettings): Promise<MoveOdds> {
+  const { model, policy, files } = opened;
+  const { signal, maxTokens } = settings;
   const seen = seenBoard(board);
-  const prompt = chat.renderPrompt(task.prompt(toRow(seen)), task.tools);
-  const rows = squares.map((square) => {
-    const row = answerTokens(chat, task, toRow(seen), [squareCall(square)]);
-    // One array for all nine, so that the prompt is computed once.
-    return sameTokens(row.promptIds, prompt) ? { ...row, promptIds: prompt } : row;
-  });
-  const options = signal === undefined ? {} : { signal };
-  const scores = await scoreRows((batch) => model.forward(batch), rows, options);
-  const [answer] = await policy.answer([{ ...item(seen), promptTokens: prompt, seed: 0 }], {
-    temperature: 0,
-    maxTokens,
-    ...options,
-  });
+  const calls = plainCalls(opened, seen);
+  const scores = await scoreRows((batch) => model.forward(batch), calls, { signal });
+  const [answer] = await policy.answer([{ ...item(seen), seed: 0 }], { temperature: 0, maxTokens, signal });
   const move = readMove(seen, answer);
   const shares = scores.map(({ logprob }) => Math.exp(logprob));
+  const isSmall = model.info().parameters <= smallModel;
   return {
     model: files.name,
     squares: shares,
     other: Math.max(0, 1 - shares.reduce((sum, share) => sum + share, 0)),
+    drawn: isSmall ? await drawAnswers(opened, board, { ...settings, count: drawnAtOnce, seed: 42 }) : null,
     greedy: {
       square: move.square ?? null,
       failure: "failure" in move ? move.failure : null,
@@ -47,26 +46,38 @@ export async function moveOdds(
   };
 }
 
-export async function sampledOdds(
-  { policy, files }: OpenPolicy,
+export async function drawAnswers(
+  opened: OpenPolicy,
   board: Board,
-  { count, seed, maxTokens }: { count: number; seed: number; maxTokens: number },
-  signal?: AbortSignal,
-): Promise<SampledOdds> {
+  { count, seed, maxTokens, signal }: OddsSettings & { count: number; seed: number },
+): Promise<DrawnAnswers> {
   const seen = seenBoard(board);
-  const drawn = policy.answerGroup({ ...item(seen), seed: deriveSeed(seed, "sampled odds") }, count, {
+  const calls = plainCalls(opened, seen);
+  const drawn = opened.policy.answerGroup({ ...item(seen), seed: deriveSeed(seed, "odds") }, count, {
     temperature: 1,
     maxTokens,
-    ...(signal !== undefined && { signal }),
+    signal,
   });
   const counts = squares.map(() => 0);
   const failures: Record<string, number> = {};
+  let plain = 0;
   for (const answer of await Promise.all(drawn)) {
     const move = readMove(seen, answer);
-    if (move.square !== undefined) counts[move.square - 1]++;
+    if (calls.some(({ ids }) => sameTokens(ids, answer.tokens))) plain++;
+    else if (move.square !== undefined) counts[move.square - 1]++;
     else if ("failure" in move) failures[move.failure] = (failures[move.failure] ?? 0) + 1;
   }
-  return { model: files.name, count, squares: counts, failures };
+  return { count, plain, squares: counts, failures };
+}
+
+/** The prompt with each of the nine calls as its whole answer. */
+function plainCalls({ chat }: OpenPolicy, seen: Board): TokenRow[] {
+  const prompt = chat.renderPrompt(task.prompt(toRow(seen)), task.tools);
+  return squares.map((square) => {
+    const row = answerTokens(chat, task, toRow(seen), [squareCall(square)]);
+    // One array for all nine, so that the prompt is computed once.
+    return sameTokens(row.promptIds, prompt) ? { ...row, promptIds: prompt } : row;
+  });
 }
 
 function item(seen: Board) {

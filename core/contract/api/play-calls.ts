@@ -96,19 +96,22 @@ export interface MoveOdds {
    * over the nine calls.
    */
   squares: number[];
-  /** What is left to 1: answers in any other form, whether they name a square or not. */
+  /** What is left to 1: answers that say more than the call, or something else. */
   other: number;
+  /** Answers drawn to see what the others come to; null where that would take long: ask `play.sample`. */
+  drawn: DrawnAnswers | null;
   /** The answer at temperature 0. */
   greedy: { square: number | null; failure: string | null; text: string };
 }
 
-/** Counts over drawn answers at temperature 1, in whatever form the model gave them. */
-export interface SampledOdds {
-  model: string;
+/** Counts over answers drawn at temperature 1. */
+export interface DrawnAnswers {
   count: number;
-  /** By square − 1; taken squares count too. */
+  /** Those that are a call and nothing else: of them the exact odds are known. */
+  plain: number;
+  /** Of the others, by square − 1; taken squares count too. */
   squares: number[];
-  /** Answers that name no square, by failure kind. */
+  /** Of the others that name no square, by failure kind. */
   failures: Record<string, number>;
 }
 
@@ -156,7 +159,7 @@ export const playCalls = {
     z.object({ player: playerSchema, moves, temperature, seed, stream: z.string().nullable().default(null) }),
   ),
   "play.odds": call<MoveOdds>()(z.object({ model, moves })),
-  "play.sample": call<SampledOdds>()(
+  "play.sample": call<DrawnAnswers>()(
     z.object({ model, moves, count: z.number().int().min(1).max(512).default(64), seed }),
   ),
   /** Many games, half of them with each side. Cancelled, it answers with the score so far. */

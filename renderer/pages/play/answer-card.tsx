@@ -39,7 +39,12 @@ export function AnswerCard() {
         </Text>
       ) : (
         <>
-          <Conversation label={t("play.answer.title")} messages={messagesOf(answer)} folded={[0, 1]} />
+          <Conversation
+            label={t("play.answer.title")}
+            messages={messagesOf(answer)}
+            folded={[0, 1]}
+            names={{ user: t("play.answer.prompt") }}
+          />
           {shown?.illegal != null && (
             <Badge color="red" variant="light" autoContrast tt="none">
               {t(`play.failure.${shown.illegal.failure}`)}

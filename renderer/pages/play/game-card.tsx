@@ -1,7 +1,7 @@
 /** The board, whose turn it is, what has been played, and what can be done about it. */
 
-import { ActionIcon, Button, Checkbox, Group, SegmentedControl, Stack, Text, Tooltip } from "@mantine/core";
-import { Pause, Play, RotateCcw, Save, StepForward, Undo2 } from "lucide-react";
+import { ActionIcon, Button, Group, Stack, Text, Tooltip } from "@mantine/core";
+import { Pause, Play, RotateCcw, Save, Undo2 } from "lucide-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { PlaySide } from "../../../core/contract/api/play-calls.ts";
@@ -11,7 +11,6 @@ import { Term } from "../../components/term.tsx";
 import { isOver, playerOf, referenceOf } from "../../stores/play-store.ts";
 import { KeepGame } from "./keep-game.tsx";
 import { MoveList } from "./move-list.tsx";
-import { OddsBar } from "./odds-bar.tsx";
 import { useOpponentName } from "./opponent-select.tsx";
 import classes from "./play.module.css";
 import { useGameText } from "./use-game-text.ts";
@@ -22,20 +21,14 @@ export function GameCard() {
   const { t } = useTranslation();
   const store = usePlayStore();
   const state = usePlay((all) => all);
-  const [shares, setShares] = useState<"exact" | "drawn" | "none">("exact");
-  const [hints, setHints] = useState(false);
   const [keeping, setKeeping] = useState(false);
-  const lens = useLens(shares === "drawn");
+  const lens = useLens();
   const text = useGameText(lens);
-  const { position, look, moves, forfeit, busy, opponent } = state;
+  const { position, look, moves, forfeit, busy, opponent, shares, hints } = state;
   const looked = look === undefined ? position : lens.position;
   const isTurn = position !== undefined && !isOver(state) && playerOf(state, position.to_move) === undefined;
   const wrong = forfeit === undefined ? undefined : state.answers[moves.length]?.illegal;
   const isWatched = opponent.kind !== "person";
-  const setKind = (kind: string) => {
-    setShares(kind as typeof shares);
-    if (kind === "drawn" && lens.sampled === undefined) void store.sample();
-  };
   return (
     <Stack className="hone-card" gap="sm" component="section" aria-label={t("play.game")}>
       <PlayerLine side={state.modelSide === "x" ? "o" : "x"} />
@@ -97,34 +90,8 @@ export function GameCard() {
         </Button>
       </Group>
       <MoveList />
-      <Group gap="sm" justify="space-between">
-        <SegmentedControl
-          size="xs"
-          aria-label={t("play.shares.label")}
-          value={shares}
-          onChange={setKind}
-          data={(["exact", "drawn", "none"] as const).map((kind) => ({ value: kind, label: t(`play.shares.${kind}`) }))}
-        />
-        <Checkbox
-          size="sm"
-          checked={hints}
-          onChange={(event) => setHints(event.currentTarget.checked)}
-          label={t("play.hints")}
-        />
-      </Group>
-      {shares !== "none" && <OddsBar lens={lens} drawn={shares === "drawn"} />}
-      {lens.canMoveAgain && (
-        <Button
-          variant="light"
-          size="compact-sm"
-          leftSection={<StepForward size={14} aria-hidden />}
-          onClick={() => store.moveAgain()}
-        >
-          {t("play.moveAgain", { model: lens.label })}
-        </Button>
-      )}
       <Text size="xs" className="hone-muted">
-        {t("play.keys")} <Term name="minimax" />
+        {t("play.keys")}
       </Text>
       <KeepGame opened={keeping} onClose={() => setKeeping(false)} />
     </Stack>

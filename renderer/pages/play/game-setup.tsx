@@ -1,6 +1,6 @@
 /** Who plays: the model, its opponent, the sides, and how the model draws its answers. */
 
-import { Input, NumberInput, SegmentedControl } from "@mantine/core";
+import { NumberInput, SegmentedControl, Stack, Text } from "@mantine/core";
 import { useTranslation } from "react-i18next";
 import type { PlaySide } from "../../../core/contract/api/play-calls.ts";
 import { ModelPicker } from "../../components/model-picker.tsx";
@@ -31,7 +31,10 @@ export function GameSetup() {
           line={line}
         />
       </div>
-      <Input.Wrapper label={t("play.modelSide")} labelProps={{ id: "play-side" }} labelElement="div">
+      <Stack gap={4}>
+        <Text size="sm" fw={500} id="play-side">
+          {t("play.modelSide")}
+        </Text>
         <SegmentedControl
           aria-labelledby="play-side"
           value={modelSide}
@@ -41,7 +44,7 @@ export function GameSetup() {
             { value: "o", label: t("play.side.o") },
           ]}
         />
-      </Input.Wrapper>
+      </Stack>
       <NumberInput
         className={classes.temperature}
         label={<Term name="temperature" />}

@@ -1,32 +1,30 @@
-/** All of a model's answers at one position in one bar: good moves, others, taken squares, and what is no such call. */
+/** All of a model's answers at one position in one bar: good moves, others, taken squares, and what names no square. */
 
-import { Group, Loader, Stack, Text } from "@mantine/core";
+import { Button, Group, Loader, Stack, Text } from "@mantine/core";
 import { useTranslation } from "react-i18next";
 import { percent } from "../../components/board.tsx";
 import { ErrorBox } from "../../components/error-box.tsx";
 import { Term } from "../../components/term.tsx";
-import { isMostlyOther, type OddsSummary } from "./odds-summary.ts";
+import { drawnCount } from "../../stores/play-store.ts";
+import type { OddsSummary } from "./odds-summary.ts";
 import classes from "./play.module.css";
 import type { Lens } from "./use-lens.ts";
+import { usePlay, usePlayStore } from "./use-play.ts";
 
 const kinds = ["best", "worse", "taken", "other"] as const;
 
-export function OddsBar({ lens, drawn }: { lens: Lens; drawn: boolean }) {
+export function OddsBar({ lens }: { lens: Lens }) {
   const { t } = useTranslation();
-  const { summary, odds, sampled, error, isLoading, label, moves } = lens;
-  if (error !== undefined && !drawn) return <ErrorBox error={error} />;
+  const store = usePlayStore();
+  const isExact = usePlay((state) => state.shares === "exact");
+  const { summary, odds, drawn, error, isLoading, isDrawing, label, moves } = lens;
+  if (error !== undefined) return <ErrorBox error={error} />;
   const side = moves.length % 2 === 0 ? "X" : "O";
+  const isKnown = !isExact && drawn !== null;
   return (
     <Stack gap={6} data-testid="odds">
-      <Text size="sm">
-        {t(drawn ? "play.odds.captionDrawn" : "play.odds.captionExact", {
-          model: label,
-          side,
-          count: sampled?.count ?? 0,
-        })}{" "}
-        <Term name={drawn ? "drawn_odds" : "exact_odds"} />
-      </Text>
-      {summary === undefined ? (
+      <Text size="sm">{t("play.odds.caption", { model: label, side })}</Text>
+      {summary === undefined || odds === undefined ? (
         <Group gap="xs" h={34}>
           {isLoading && <Loader size="xs" />}
           <Text size="xs" className="hone-muted">
@@ -40,21 +38,23 @@ export function OddsBar({ lens, drawn }: { lens: Lens; drawn: boolean }) {
             {kinds.map((kind) => (
               <span key={kind} role="listitem" className="hone-numbers">
                 <span className={`${classes.dot} ${classes.part}`} data-kind={kind} />
-                {t(drawn && kind === "other" ? "play.odds.noSquare" : `play.odds.${kind}`)} {percent(summary[kind])}
+                {t(isKnown && kind === "other" ? "play.odds.noSquare" : `play.odds.${kind}`)} {percent(summary[kind])}
               </span>
             ))}
           </div>
-          {drawn && sampled !== undefined && Object.keys(sampled.failures).length > 0 && (
-            <Text size="xs" className="hone-muted">
-              {Object.entries(sampled.failures)
-                .map(([failure, count]) => `${t(`play.failure.${failure}`)}: ${count}`)
-                .join(" · ")}
-            </Text>
-          )}
-          {!drawn && odds !== undefined && isMostlyOther(odds) && (
-            <Text size="xs" className="hone-muted">
-              {t("play.odds.mostlyOther")}
-            </Text>
+          <Text size="xs" className="hone-muted">
+            <Term name="exact_odds">{t("play.odds.exactPart", { share: percent(1 - odds.other) })}</Term>{" "}
+            {isKnown && <Term name="drawn_odds">{t("play.odds.drawnPart", { count: drawn.count })}</Term>}
+            {!isKnown && t("play.odds.restUnknown")}
+            {isKnown &&
+              Object.entries(drawn.failures).map(([failure, count]) => ` ${t(`play.failure.${failure}`)}: ${count}.`)}
+          </Text>
+          {!isExact && (drawn?.count ?? 0) < drawnCount && odds.other > 0.005 && (
+            <Group>
+              <Button size="compact-xs" variant="default" loading={isDrawing} onClick={() => void store.sample()}>
+                {t("play.odds.draw", { count: drawnCount })}
+              </Button>
+            </Group>
           )}
         </>
       )}

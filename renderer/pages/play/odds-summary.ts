@@ -1,6 +1,6 @@
 /** What a model's odds at a position come to, beside what the moves are worth. */
 
-import type { MoveOdds, Position, SampledOdds } from "../../../core/contract/api/play-calls.ts";
+import type { DrawnAnswers, MoveOdds, Position } from "../../../core/contract/api/play-calls.ts";
 
 /** Shares of all answers; they add up to 1. */
 export interface OddsSummary {
@@ -10,7 +10,7 @@ export interface OddsSummary {
   worse: number;
   /** On taken squares. */
   taken: number;
-  /** In another form, or none. */
+  /** No square, or not known. */
   other: number;
 }
 
@@ -32,13 +32,11 @@ export function summarizeOdds(squares: readonly number[], position: Position): O
   return { ...sums, other: Math.max(0, 1 - sums.best - sums.worse - sums.taken) };
 }
 
-export function sampledShares({ squares, count }: SampledOdds): number[] {
-  return squares.map((drawn) => drawn / count);
-}
-
-/** Whether the nine calls are so small a part of the model's answers that drawn ones tell more. */
-export function isMostlyOther({ other }: Pick<MoveOdds, "other">): boolean {
-  return other > 0.5;
+/** The exact odds, and what the drawn answers tell of the rest: they stand for all answers that are more than the call. */
+export function allShares({ squares, other }: MoveOdds, drawn: DrawnAnswers | null): number[] {
+  const rest = drawn === null ? 0 : drawn.count - drawn.plain;
+  if (drawn === null || rest === 0) return [...squares];
+  return squares.map((share, i) => share + (other * drawn.squares[i]) / rest);
 }
 
 /** The board after these squares, X first. */

@@ -7,6 +7,7 @@ import { ErrorBox } from "../../components/error-box.tsx";
 import { Page } from "../../components/page.tsx";
 import { referenceOf } from "../../stores/play-store.ts";
 import { AnswerCard } from "./answer-card.tsx";
+import { ChoiceCard } from "./choice-card.tsx";
 import { GameCard } from "./game-card.tsx";
 import { GameSetup } from "./game-setup.tsx";
 import { MatchCard } from "./match-card.tsx";
@@ -49,6 +50,7 @@ export default function PlayPage() {
       <div className={classes.columns}>
         <GameCard />
         <div className={classes.side}>
+          <ChoiceCard />
           <TrainingCard />
           <AnswerCard />
         </div>

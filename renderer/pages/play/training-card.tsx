@@ -9,7 +9,7 @@ import { formatDecimal } from "../../../core/contract/units.ts";
 import { Board, percent } from "../../components/board.tsx";
 import { Term } from "../../components/term.tsx";
 import { oddsKey } from "../../stores/play-store.ts";
-import { summarizeOdds } from "./odds-summary.ts";
+import { allShares, summarizeOdds } from "./odds-summary.ts";
 import { ShareBar } from "./odds-bar.tsx";
 import classes from "./play.module.css";
 import { readyOdds, useLens } from "./use-lens.ts";
@@ -24,7 +24,7 @@ export function TrainingCard() {
   const line = usePlay((state) => state.line);
   const index = usePlay((state) => state.index);
   const odds = usePlay((state) => state.odds);
-  const lens = useLens(false);
+  const lens = useLens();
   const [isRunning, setRunning] = useState(false);
   const current = useRef<HTMLButtonElement>(null);
   const last = (line?.checkpoints.length ?? 1) - 1;
@@ -107,7 +107,8 @@ export function TrainingCard() {
         {checkpoints.map(({ reference, step }, i) => {
           const entry = odds[oddsKey(reference, lens.moves)];
           const found = readyOdds(entry);
-          const summary = found === undefined ? undefined : summarizeOdds(found.squares, position);
+          const squares = found === undefined ? null : allShares(found, found.drawn);
+          const summary = squares === null ? undefined : summarizeOdds(squares, position);
           const failed = entry !== undefined && entry !== "loading" && "error" in entry;
           const best = summary === undefined ? "" : percent(summary.best);
           return (
@@ -126,7 +127,7 @@ export function TrainingCard() {
                 size="small"
                 board={position.board}
                 label=""
-                probabilities={found?.squares ?? null}
+                probabilities={squares}
                 lastMove={found?.greedy.square ?? null}
               />
               {summary !== undefined && (

@@ -21,6 +21,8 @@ export function useGameText(lens: Lens): GameText {
   const state = usePlay((all) => all);
   const { position, moves, modelSide, opponent, busy, writing, answers } = state;
   const isPerson = opponent.kind === "person";
+  /** Who made a move may be another checkpoint than the present one. */
+  const madeBy = (ply: number) => answers[ply]?.answer?.model ?? nameOf(sideAt(ply));
   const nameOf = (side: "x" | "o") => (side === modelSide ? referenceOf(state) : opponentName(opponent));
   const ply = lastModelPly(state);
   const played = ply === undefined ? undefined : moves[ply];
@@ -44,7 +46,7 @@ export function useGameText(lens: Lens): GameText {
         side === modelSide && isPerson
           ? t("play.end.youWinForfeit")
           : t("play.end.forfeit", { winner: nameOf(side === "x" ? "o" : "x") }),
-      detail: t("play.end.forfeitWhy", { name: nameOf(side), what }),
+      detail: t("play.end.forfeitWhy", { name: madeBy(moves.length), what }),
       numbers: "",
       tone: side === modelSide ? "good" : "bad",
     };
@@ -65,7 +67,7 @@ export function useGameText(lens: Lens): GameText {
     last === undefined
       ? t("play.turn.first")
       : last.side === modelSide || !isPerson
-        ? t("play.turn.played", { name: nameOf(last.side), square: last.square })
+        ? t("play.turn.played", { name: madeBy(moves.length - 1), square: last.square })
         : t("play.turn.youPlayed", { square: last.square });
   const verdict =
     last === undefined ? "" : last.missed_win ? t("play.turn.missedWin") : last.blunder ? t("play.turn.blunder") : "";

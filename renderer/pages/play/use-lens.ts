@@ -1,7 +1,7 @@
 /** The model's choice that is looked at: the position before it, and how likely each square is there. */
 
 import { useTranslation } from "react-i18next";
-import type { MoveOdds, Position, SampledOdds } from "../../../core/contract/api/play-calls.ts";
+import type { MoveOdds, Position, DrawnAnswers } from "../../../core/contract/api/play-calls.ts";
 import {
   lastModelPly,
   lensMoves,
@@ -10,7 +10,7 @@ import {
   type OddsEntry,
   type PlayState,
 } from "../../stores/play-store.ts";
-import { sampledShares, summarizeOdds, type OddsSummary } from "./odds-summary.ts";
+import { allShares, summarizeOdds, type OddsSummary } from "./odds-summary.ts";
 import { usePlay } from "./use-play.ts";
 
 export interface Lens {
@@ -20,8 +20,9 @@ export interface Lens {
   label: string;
   odds: MoveOdds | undefined;
   error: unknown;
-  sampled: SampledOdds | undefined;
+  drawn: DrawnAnswers | null;
   isLoading: boolean;
+  isDrawing: boolean;
   /** What the squares show. */
   shares: number[] | null;
   summary: OddsSummary | undefined;
@@ -29,7 +30,7 @@ export interface Lens {
   canMoveAgain: boolean;
 }
 
-export function useLens(drawn: boolean): Lens {
+export function useLens(): Lens {
   const { t } = useTranslation();
   const state = usePlay((all) => all);
   const moves = lensMoves(state);
@@ -38,8 +39,8 @@ export function useLens(drawn: boolean): Lens {
   const entry = state.odds[key];
   const drawnEntry = state.sampled[key];
   const odds = readyOdds(entry);
-  const sampled = drawnEntry === "loading" ? undefined : drawnEntry;
-  const shares = drawn ? (sampled === undefined ? null : sampledShares(sampled)) : (odds?.squares ?? null);
+  const drawn = (drawnEntry === "loading" ? undefined : drawnEntry) ?? odds?.drawn ?? null;
+  const shares = odds === undefined ? null : state.shares === "exact" ? odds.squares : allShares(odds, drawn);
   const step = state.line?.checkpoints[state.index]?.step ?? null;
   return {
     moves,
@@ -47,8 +48,9 @@ export function useLens(drawn: boolean): Lens {
     label: step === null ? referenceOf(state) : t("play.step", { step }),
     odds,
     error: entry !== undefined && entry !== "loading" && "error" in entry ? entry.error : undefined,
-    sampled,
-    isLoading: drawn ? drawnEntry === "loading" : entry === "loading",
+    drawn,
+    isLoading: entry === "loading",
+    isDrawing: drawnEntry === "loading",
     shares,
     summary: shares === null || position === undefined ? undefined : summarizeOdds(shares, position),
     canMoveAgain: canMoveAgain(state),
