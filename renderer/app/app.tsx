@@ -5,9 +5,9 @@ import { useDisclosure } from "@mantine/hooks";
 import { Suspense } from "react";
 import { useTranslation } from "react-i18next";
 import { Link, Route, Router, Switch, useLocation } from "wouter";
-import { useHashLocation } from "wouter/use-hash-location";
 import { CommandPalette } from "./command-palette.tsx";
 import { ConnectionBanner } from "./connection-banner.tsx";
+import { useHashPath, useHashQuery } from "./hash-route.ts";
 import { JobTray } from "./job-tray.tsx";
 import { NotFound } from "./not-found.tsx";
 import { PageBoundary } from "./page-boundary.tsx";
@@ -15,7 +15,7 @@ import { pages } from "./pages.tsx";
 
 export function App() {
   return (
-    <Router hook={useHashLocation}>
+    <Router hook={useHashPath} searchHook={useHashQuery}>
       <Window />
     </Router>
   );

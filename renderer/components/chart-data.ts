@@ -105,3 +105,15 @@ export function yDomain(rows: readonly ChartRow[], references: readonly number[]
   const room = (high - low) * 0.06;
   return [low - room, high + room];
 }
+
+/** Round numbers within the range, about `count` of them: 1, 2 or 5 times a power of ten apart. */
+export function niceTicks([low, high]: readonly [number, number], count = 5): number[] {
+  const rough = (high - low) / count;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = power * ([1, 2, 5, 10].find((factor) => factor * power >= rough) ?? 10);
+  const first = Math.ceil(low / step - 1e-9);
+  const last = Math.floor(high / step + 1e-9);
+  return Array.from({ length: Math.max(0, last - first + 1) }, (_, index) =>
+    Number(((first + index) * step).toPrecision(12)),
+  );
+}

@@ -17,7 +17,7 @@ import {
 } from "recharts";
 import { formatSeconds } from "../../core/contract/units.ts";
 import classes from "./charts.module.css";
-import { chartRows, yDomain, type ChartSeries } from "./chart-data.ts";
+import { chartRows, niceTicks, yDomain, type ChartSeries } from "./chart-data.ts";
 
 export interface ChartMarker {
   x: number;
@@ -109,6 +109,7 @@ export function MetricChart(props: MetricChartProps) {
                 <YAxis
                   domain={domain}
                   scale={log ? "log" : "linear"}
+                  {...(!log && { ticks: niceTicks(domain) })}
                   allowDataOverflow
                   width={52}
                   tickFormatter={format}

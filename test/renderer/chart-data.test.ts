@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { chartRows, smooth, thin, yDomain, type Point } from "../../renderer/components/chart-data.ts";
+import { chartRows, niceTicks, smooth, thin, yDomain, type Point } from "../../renderer/components/chart-data.ts";
 
 const points = (values: readonly number[]): Point[] => values.map((y, index) => ({ x: index + 1, y }));
 
@@ -56,4 +56,10 @@ test("a constant series has room around it, and references are in view", () => {
   expect(high - low).toBeGreaterThan(0.05);
   expect(yDomain(rows, [0.92], false)[1]).toBeGreaterThan(0.92);
   expect(yDomain([], [], false)).toEqual([0, 1]);
+});
+
+test("ticks are round numbers within the range", () => {
+  expect(niceTicks([-1.1, 1.05])).toEqual([-1, -0.5, 0, 0.5, 1]);
+  expect(niceTicks([0.49, 0.52])).toEqual([0.49, 0.5, 0.51, 0.52]);
+  expect(niceTicks([12.7, 24.6])).toEqual([15, 20]);
 });

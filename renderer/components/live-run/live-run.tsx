@@ -37,6 +37,9 @@ export function LiveRun({ run: name }: { run: string }) {
   );
 }
 
+/** Known players that say little of a curve: the table of an evaluation has them. */
+const dullReferences: Readonly<Record<string, true>> = { worst_legal: true, uniform_squares: true, never_legal: true };
+
 function RunCharts({ run }: { run: RunDetails }) {
   const { t } = useTranslation();
   const [smoothing, setSmoothing] = useState(0.6);
@@ -46,10 +49,9 @@ function RunCharts({ run }: { run: RunDetails }) {
   const timeOf = (step: number) => run.metrics.findLast((row) => row.step <= step)?.time ?? begun;
   const xOf = (step: number) => (axis === "step" ? step : timeOf(step) - begun);
   const markers = markersOf(run, t).map((marker) => ({ ...marker, x: xOf(marker.x) }));
-  const references = Object.entries(run.references).map(([id, value]) => ({
-    label: t(`evaluation.references.${id}`, { defaultValue: id }),
-    value,
-  }));
+  const references = Object.entries(run.references)
+    .filter(([id]) => !(id in dullReferences))
+    .map(([id, value]) => ({ label: t(`evaluation.references.${id}`, { defaultValue: id }), value }));
   return (
     <Stack gap="sm" miw={0}>
       <div className={classes.controls}>

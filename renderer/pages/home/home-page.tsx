@@ -19,7 +19,7 @@ const mostShown = 4;
 export default function HomePage() {
   const { t } = useTranslation();
   const loaded = useCall("runs.list", {}, { follow: "runs" });
-  const jobs = useApp((state) => activeJobs(state.jobs));
+  const jobs = activeJobs(useApp((state) => state.jobs));
   return (
     <Page title={t("home.title")} lead={t("home.lead")}>
       <RunningNow jobs={jobs} />
