@@ -17,6 +17,7 @@ import {
 import { defaultsFor } from "../contract/defaults.ts";
 import { HoneError, errorMessage } from "../contract/errors.ts";
 import { knownNames, parseConfigInput } from "../contract/resolve-config.ts";
+import { flagOf } from "../contract/train-command.ts";
 import { parseBytes } from "../contract/units.ts";
 import { fileReason } from "../files/system-error.ts";
 
@@ -38,10 +39,6 @@ const placeholder: Record<Kind["type"], string> = {
   list: "<a,b>",
   choice: "<name>",
 };
-
-export function flagOf(name: string): string {
-  return `--${name.replaceAll("_", "-")}`;
-}
 
 /** Adds one flag for every option but `except`, grouped by intent, and hidden ones for other tools' names. */
 export function addConfigFlags(command: Command, except: readonly OptionName[] = []): void {

@@ -8,12 +8,13 @@ import { resumeRun, trainModel } from "../app/train-model.ts";
 import type { RunPlan } from "../contract/cli-json.ts";
 import { metricLabel } from "../contract/metric-labels.ts";
 import { textTable } from "../contract/text-table.ts";
+import { flagOf } from "../contract/train-command.ts";
 import { formatBytes, formatCount, formatSeconds, plural } from "../contract/units.ts";
 import { requireRun, runWord } from "../store/library.ts";
 import { peakMemory } from "../train/loop.ts";
 import type { TrainResult } from "../train/run.ts";
 import { runs, wholeNumber, type Cli } from "./command.ts";
-import { addConfigFlags, flagOf, readConfig, readConfigFlags } from "./config-flags.ts";
+import { addConfigFlags, readConfig, readConfigFlags } from "./config-flags.ts";
 import { exitCodes, print, printJson, say, usageError } from "./terminal.ts";
 import { TrainProgress } from "./train-progress.ts";
 

@@ -4,7 +4,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { isRl, settingNotes, type RunConfig, type RunConfigInput } from "../contract/config.ts";
 import { HoneError } from "../contract/errors.ts";
-import { resolveConfig } from "../contract/resolve-config.ts";
+import { resolveConfig, type Origin } from "../contract/resolve-config.ts";
 import type { RewardUsage } from "../contract/reward.ts";
 import type { RunRecord, TrainerState } from "../contract/run.ts";
 import { plural } from "../contract/units.ts";
@@ -46,14 +46,19 @@ export interface TrainResult {
   judge?: RewardUsage;
 }
 
-/** The resolved configuration of a new run. Files are named by their whole paths, so that it can be resumed from anywhere. */
-export function resolveNewRun(input: RunConfigInput): RunConfig {
-  const origin = input.model === undefined ? {} : originOf(input.model);
-  const tokens = input.task === undefined ? undefined : answerTokens(input.task);
-  const config = resolveConfig(input, {
+/** What the model and the task bring into a run's defaults. */
+export function originOfRun({ model, task }: { model?: string | undefined; task?: string | undefined }): Origin {
+  const origin = model === undefined ? {} : originOf(model);
+  const tokens = task === undefined ? undefined : answerTokens(task);
+  return {
     ...origin,
     defaults: { ...(tokens !== undefined && { max_completion_length: tokens }), ...origin.defaults },
-  });
+  };
+}
+
+/** The resolved configuration of a new run. Files are named by their whole paths, so that it can be resumed from anywhere. */
+export function resolveNewRun(input: RunConfigInput): RunConfig {
+  const config = resolveConfig(input, originOfRun(input));
   const whole = <T extends string | null>(path: T) => (path !== null && existsSync(path) ? resolve(path) : path);
   const isBuiltIn = tasks.some(({ name }) => name === config.task);
   return {

@@ -61,7 +61,11 @@ export async function evaluateModel(
   const usual = trainedWith(request.model, request.task);
   const task = await openTask(
     request.task,
-    dataOptions({ reward: reward === undefined ? usual?.reward : reward, map: map ?? usual?.map, group: group ?? usual?.group }),
+    dataOptions({
+      reward: reward === undefined ? usual?.reward : reward,
+      map: map ?? usual?.map,
+      group: group ?? usual?.group,
+    }),
   );
   const opened: OpenPolicy[] = [];
   const open = async (reference: string) => {

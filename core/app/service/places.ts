@@ -10,7 +10,6 @@ export type Place = "main" | "library" | "models";
 export const places: Readonly<Record<Area, Place>> = {
   app: "main",
   jobs: "main",
-  train: "main",
   tutorial: "main",
   hub: "main",
   models: "library",
@@ -18,6 +17,7 @@ export const places: Readonly<Record<Area, Place>> = {
   tasks: "library",
   rewards: "library",
   runs: "library",
+  train: "models",
   play: "models",
   chat: "models",
 };
