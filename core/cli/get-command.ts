@@ -54,6 +54,7 @@ export function addGetCommand(program: Command): void {
     if (cli.json) return printJson(output);
     print(`${fetched_bytes > 0 ? "in" : "here already:"} ${path}`);
     if (plan.ref.kind === "model") await sayNext(output.reference);
+    else say(`next: \`hone data check ${output.reference}\`, or \`hone data import ${output.reference} --name NAME\``);
   });
 }
 

@@ -13,6 +13,7 @@ import {
 } from "../contract/data.ts";
 import { HoneError } from "../contract/errors.ts";
 import { findDataset, openDataset } from "./dataset.ts";
+import { namesDownload, openDownload } from "./downloaded-rows.ts";
 import {
   fieldNames,
   findReading,
@@ -46,13 +47,19 @@ const clockRows = 64;
 const mostSetAside = 1000;
 
 /**
- * Opens a file of rows, a dataset by its name, or `-` for what is piped in. Only the places of the rows are kept: 20
+ * Opens a file of rows, a dataset by its name, a downloaded one as `datasets/owner/name[:split]`, or `-` for what is
+ * piped in. Only the places of the rows are kept: 20
  * bytes each. Throws `no-such-file`, `bad-encoding`, `unknown-format`, `bad-header`, `bad-parquet`, `bad-map`.
  */
 export async function openData(reference: string, options: OpenDataOptions = {}): Promise<Data> {
-  const dataset = existsSync(reference) ? undefined : findDataset(reference);
-  const source = dataset === undefined ? await openSource(reference) : (await openDataset(dataset)).source();
-  return Data.over(source, options);
+  return Data.over(await openReference(reference), options);
+}
+
+async function openReference(reference: string): Promise<RecordSource> {
+  if (existsSync(reference)) return openSource(reference);
+  if (namesDownload(reference)) return openDownload(reference);
+  const dataset = findDataset(reference);
+  return dataset === undefined ? openSource(reference) : (await openDataset(dataset)).source();
 }
 
 /** `first`: the first of the rows that could not be used. */

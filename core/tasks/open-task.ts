@@ -5,6 +5,7 @@ import { basename, extname, isAbsolute, join, resolve, sep } from "node:path";
 import { HoneError } from "../contract/errors.ts";
 import { nearest } from "../contract/nearest.ts";
 import { findDataset, listDatasets } from "../data/dataset.ts";
+import { namesDownload } from "../data/downloaded-rows.ts";
 import { parseMapping, type Mapping } from "../data/forms.ts";
 import { openReward } from "../rewards/open-reward.ts";
 import { honeHome } from "../store/library.ts";
@@ -63,7 +64,7 @@ export async function openTask(reference: string, options: OpenTaskOptions = {})
       throw usage(`the task ${reference} groups its rows itself`, "set split.group in task.json");
     return folderTask(folder, reward == null ? {} : { reward });
   }
-  if (existsSync(reference) || findDataset(reference) !== undefined) {
+  if (existsSync(reference) || findDataset(reference) !== undefined || namesDownload(reference)) {
     return fileTask(reference, {
       ...(reward != null && { reward }),
       ...(map !== undefined && { map }),

@@ -167,7 +167,7 @@ describe("hone get", () => {
   });
 
   test("a connection that breaks is told on stderr, and mended", { timeout: 60_000 }, async () => {
-    fast.setFaults(faultList(["cut", "server-error"]));
+    fast.setFaults(faultList(["cut", "status-503"]));
     const { fetched_bytes, bytes } = await json(getOutputSchema, "get", "acme/tiny").finally(() =>
       fast.setFaults(undefined),
     );
