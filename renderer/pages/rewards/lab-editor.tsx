@@ -27,7 +27,7 @@ export function LabEditor({ store }: { store: LabStore }) {
       {kind === "parts" && (
         <SegmentedControl
           value={view}
-          onChange={(value) => setView(value as "form" | "text")}
+          onChange={(value) => setView(value)}
           data={[
             { value: "form", label: t("rewards.form.title") },
             { value: "text", label: t("rewards.form.text") },

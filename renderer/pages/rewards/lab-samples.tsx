@@ -31,7 +31,7 @@ export function LabSamples({ store }: { store: LabStore }) {
           aria-label={t("rewards.samples.order")}
           value={order}
           onChange={(value) => {
-            setOrder(value as SampleOrder);
+            setOrder(value);
             setShown(atOnce);
           }}
           data={sampleOrders.map((value) => ({

@@ -53,7 +53,7 @@ export function NewReward({ opened, onClose }: { opened: boolean; onClose: () =>
             data-autofocus
             required
           />
-          <Radio.Group label={t("rewards.kindLabel")} value={kind} onChange={(value) => setKind(value as RewardKind)}>
+          <Radio.Group label={t("rewards.kindLabel")} value={kind} onChange={(value) => setKind(value)}>
             <Stack gap="xs" mt={4}>
               {kinds.map((one) => (
                 <Radio.Card key={one} value={one} p="sm" radius="sm">

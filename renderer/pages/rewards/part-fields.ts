@@ -107,5 +107,5 @@ export function newPart(type: RewardPartType, others: readonly PartValue[]): Par
 /** A part with one option set, or left to what is usual (undefined). */
 export function withOption(part: PartValue, name: string, value: unknown): PartValue {
   const { [name]: _, ...rest } = part;
-  return value === undefined ? (rest as PartValue) : ({ ...part, [name]: value } as PartValue);
+  return value === undefined ? (rest as PartValue) : { ...part, [name]: value };
 }

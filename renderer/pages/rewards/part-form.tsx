@@ -82,6 +82,7 @@ const always = [
   "min",
   "schema",
   "required",
+  "forbidden",
   "file",
   "command",
   "url",

@@ -15,13 +15,7 @@ export function PartValues({ parts, before }: PartValuesProps) {
         const earlier = before?.[name];
         const changed = earlier !== undefined && earlier !== value;
         return (
-          <Badge
-            key={name}
-            variant={changed ? "light" : "outline"}
-            color={changed ? "steel" : "gray"}
-            tt="none"
-            autoContrast
-          >
+          <Badge key={name} variant={changed ? "light" : "default"} tt="none" autoContrast>
             {name} {changed && `${short(earlier)} → `}
             {short(value)}
           </Badge>

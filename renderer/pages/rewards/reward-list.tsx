@@ -125,7 +125,7 @@ function RewardCard({ reward }: { reward: ListedReward }) {
       {parts.length > 0 && (
         <Group gap={4}>
           {parts.map((part) => (
-            <Badge key={part.name} size="sm" variant="outline" tt="none" color="gray" autoContrast>
+            <Badge key={part.name} size="sm" variant="default" tt="none">
               {part.weight} × {part.name}
             </Badge>
           ))}

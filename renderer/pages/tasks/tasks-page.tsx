@@ -1,7 +1,21 @@
-import { useTranslation } from "react-i18next";
-import { Page } from "../../components/page.tsx";
+import { Route, Switch } from "wouter";
+import { AdvicePage } from "./advice-page.tsx";
+import { TaskDetail } from "./task-detail.tsx";
+import { TaskGallery } from "./task-gallery.tsx";
 
 export default function TasksPage() {
-  const { t } = useTranslation();
-  return <Page title={t("nav.tasks")}>{null}</Page>;
+  return (
+    <Switch>
+      <Route path="/tasks" component={TaskGallery} />
+      <Route path="/tasks/advise/:task?">
+        {({ task }) => <AdvicePage task={task === undefined ? null : decodeURIComponent(task)} />}
+      </Route>
+      <Route path="/tasks/task/:task/:tab?">
+        {({ task, tab }) => {
+          const reference = decodeURIComponent(task);
+          return <TaskDetail key={reference} reference={reference} tab={tab ?? "rows"} />;
+        }}
+      </Route>
+    </Switch>
+  );
 }
