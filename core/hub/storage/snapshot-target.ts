@@ -19,7 +19,7 @@ import type { RepoFile, RepoRef, RepoSnapshot } from "../../contract/hub.ts";
 import { fsyncPath, writeFileAtomic } from "../../files/atomic.ts";
 import { rethrowDiskFull } from "../../files/disk.ts";
 import { isLockedElsewhere, lockFolder } from "../../files/lock.ts";
-import { fileReason } from "../../files/system-error.ts";
+import { fileReason, requireWritable } from "../../files/system-error.ts";
 import type { CacheTarget, IncompletePaths } from "./cache-target.ts";
 import { downloadFolder } from "./places.ts";
 import { RepoFolder, contentName, type SnapshotRecord } from "./repo-folder.ts";
@@ -75,6 +75,8 @@ class SnapshotTarget implements CacheTarget {
 
   open(): void {
     if (this.isOpen) return;
+    // Of a file system that is read-only Node says of folders that they do not exist.
+    requireWritable(this.repo.path, this.writableFix);
     this.atWork(() => {
       mkdirSync(this.repo.blobs, { recursive: true });
       mkdirSync(this.repo.notes, { recursive: true });
@@ -312,6 +314,11 @@ class SnapshotTarget implements CacheTarget {
     }
   }
 
+  private get writableFix(): string {
+    const variable = this.ref.source === "huggingface" ? "HF_HUB_CACHE" : "MODELSCOPE_CACHE";
+    return `make ${this.folder} writable for you, or set ${variable} to another folder`;
+  }
+
   /** Runs what writes: what the system refuses is told with the folder and the way out. */
   private atWork(act: () => void): void {
     try {
@@ -321,10 +328,9 @@ class SnapshotTarget implements CacheTarget {
       if (code === "EACCES" || code === "EPERM" || code === "EROFS" || code === "ENOTDIR" || code === "EEXIST") {
         const { path, dest } = error as NodeJS.ErrnoException & { dest?: string };
         const why = fileReason(error) ?? "a file stands where a folder should";
-        const variable = this.ref.source === "huggingface" ? "HF_HUB_CACHE" : "MODELSCOPE_CACHE";
         throw new HoneError("not-writable", `cannot write ${dest ?? path ?? this.folder}: ${why}`, {
           cause: error,
-          fix: `make ${this.folder} writable for you, or set ${variable} to another folder`,
+          fix: this.writableFix,
         });
       }
       if (error instanceof HoneError && error.code === "disk-full") throw error;

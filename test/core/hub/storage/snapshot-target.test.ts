@@ -268,9 +268,7 @@ describe.skipIf(!isRoot)("what the system refuses", () => {
       try { cacheTarget(${JSON.stringify({ ref: madeRef(), commit: one })}, [], { root: ${JSON.stringify(root)} }).open(); }
       catch (error) { console.log(error.code, error.message, error.fix); }`;
     const other = spawnSync(process.execPath, ["--input-type=module", "-e", script], { encoding: "utf8" });
-    expect(other.stdout, other.stderr).toMatch(
-      /^not-writable cannot write .*models--acme--tiny.*: you have no permission/,
-    );
+    expect(other.stdout, other.stderr).toMatch(/^not-writable cannot write to \/.*: you have no permission/);
     expect(other.stdout).toContain("HF_HUB_CACHE");
   });
 
