@@ -29,7 +29,8 @@ const CHECKS = ["test/run.ts"];
 
 /**
  * What each npm script needs and runs. `needs` may depend on the arguments.
- * @type {Record<string, { needs: (args: string[]) => { native?: boolean, cargo?: boolean }, run?: string[] }>}
+ * @typedef {{ native?: boolean, cargo?: boolean, renderer?: boolean }} Needs
+ * @type {Record<string, { needs: (args: string[]) => Needs, run?: string[] }>}
  */
 const COMMANDS = {
   setup: { needs: () => ({ native: true }) },
@@ -37,21 +38,29 @@ const COMMANDS = {
   lint: { needs: () => ({}), run: [...CHECKS, "lint"] },
   types: { needs: () => ({}), run: [...CHECKS, "types"] },
   format: { needs: () => ({ cargo: true }), run: [...CHECKS, "format"] },
-  hone: { needs: () => ({ native: true }), run: CLI },
+  hone: { needs: (args) => ({ native: true, renderer: args[0] === "app" }), run: CLI },
   demo: { needs: () => ({ native: true }), run: [...CLI, "demo"] },
   bench: { needs: () => ({ native: true }), run: [...CLI, "bench"] },
   starter: { needs: () => ({ native: true }), run: [...CLI, "starter"] },
-  start: { needs: () => ({ native: true }) },
+  start: { needs: () => ({ native: true, renderer: true }), run: [...CLI, "app"] },
+  screenshots: { needs: () => ({ native: true, renderer: true }), run: ["test/e2e/screenshots.ts"] },
 };
 
 /** A failure that the user can do something about: printed without a stack trace. */
 class SetupError extends Error {}
 
-/** @param {string[]} args */
+/**
+ * @param {string[]} args
+ * @returns {Needs}
+ */
 function testNeeds(args) {
   const part = args[0] ?? "all";
   if (part === "lint" || part === "types") return {};
-  return { native: true, cargo: part === "all" || part === "rust" };
+  return {
+    native: true,
+    cargo: part === "all" || part === "rust",
+    renderer: part === "all" || part === "e2e" || part === "ts",
+  };
 }
 
 /** @param {string} text */
@@ -410,6 +419,100 @@ function keepDeclarations(generated) {
   return sha256(text);
 }
 
+// --- The page and the desktop ----------------------------------------------------------------------------------------
+
+const RENDERER = path.join(ROOT, "dist", "renderer");
+const RENDERER_STAMP = path.join(ROOT, "dist", "renderer.stamp");
+
+/** One hash over all that the page is built from. */
+function rendererSources() {
+  const hash = createHash("sha256").update(fs.readFileSync(path.join(ROOT, "package-lock.json")));
+  for (const folder of ["renderer", path.join("core", "contract")]) {
+    const files = fs.readdirSync(path.join(ROOT, folder), { recursive: true, encoding: "utf8" }).sort();
+    for (const name of files) {
+      const file = path.join(ROOT, folder, name);
+      if (fs.statSync(file).isFile()) hash.update(`${folder}/${name}\0`).update(fs.readFileSync(file)).update("\0");
+    }
+  }
+  return hash.digest("hex");
+}
+
+/** @param {string} sources */
+function rendererIsBuilt(sources) {
+  try {
+    return fs.readFileSync(RENDERER_STAMP, "utf8") === sources && fs.existsSync(path.join(RENDERER, "index.html"));
+  } catch {
+    return false;
+  }
+}
+
+/** @param {string} node */
+async function ensureRenderer(node) {
+  if (rendererIsBuilt(rendererSources())) return;
+  await withLock(RENDERER, async () => {
+    const sources = rendererSources();
+    if (rendererIsBuilt(sources)) return;
+    await step("building the app's page", async () => {
+      // A Hone that runs serves the old one until the new one is whole.
+      const fresh = `${RENDERER}.${process.pid}`;
+      const vite = path.join(ROOT, "node_modules", "vite", "bin", "vite.js");
+      const args = ["build", "-c", path.join("renderer", "vite.config.ts"), "--outDir", fresh, "--emptyOutDir"];
+      try {
+        await runQuietly(node, [vite, ...args, "--logLevel", "warn"]);
+        fs.rmSync(RENDERER, { recursive: true, force: true });
+        fs.renameSync(fresh, RENDERER);
+      } finally {
+        fs.rmSync(fresh, { recursive: true, force: true });
+      }
+      fs.writeFileSync(RENDERER_STAMP, sources);
+    });
+  });
+}
+
+/**
+ * The Electron program: the one that HONE_ELECTRON names, or that of the npm package where its binary was downloaded.
+ * @returns {{ program: string } | { why: string }}
+ */
+function findElectron() {
+  const named = process.env.HONE_ELECTRON;
+  if (named) {
+    if (fs.existsSync(named)) return { program: named };
+    throw new SetupError(`HONE_ELECTRON names ${named}, and there is no such file.`);
+  }
+  const dist = path.join(ROOT, "node_modules", "electron", "dist");
+  const inside = { darwin: "Electron.app/Contents/MacOS/Electron", win32: "electron.exe" };
+  const program = path.join(dist, inside[/** @type {keyof typeof inside} */ (process.platform)] ?? "electron");
+  if (fs.existsSync(program)) return { program };
+  return { why: "Electron's program is not on this machine; `npx install-electron` fetches it" };
+}
+
+const HAS_SCREEN = process.platform !== "linux" || Boolean(process.env.DISPLAY || process.env.WAYLAND_DISPLAY);
+
+/**
+ * Opens the desktop app where that can be. False: it is opened in a browser, and why was said.
+ * @param {string} node
+ * @param {string[]} args
+ */
+function startDesktop(node, args) {
+  const at = args.indexOf("--browser");
+  if (at >= 0) args.splice(at, 1);
+  const electron = at >= 0 ? { why: "as `--browser` asks" } : findElectron();
+  if ("why" in electron || !HAS_SCREEN) {
+    say(`hone: opening the app in a browser (${"why" in electron ? electron.why : "this machine has no screen"})\n`);
+    if (!HAS_SCREEN && !args.includes("--host")) {
+      say("hone: there is no screen here: see `npm run -s hone -- app --help` for a browser on another machine\n");
+      args.push("--host");
+    }
+    return false;
+  }
+  const folder = path.join(ROOT, "dist", "app");
+  const built = spawnSync(node, [path.join(ROOT, "electron", "build.ts"), folder], { cwd: ROOT, encoding: "utf8" });
+  if (built.status !== 0) throw new SetupError(`the desktop app could not be put together:\n${built.stderr}`);
+  say(`hone: opening the desktop app with ${electron.program}\n`);
+  runInForeground(electron.program, [folder, ...args], process.env, ROOT);
+  return true;
+}
+
 // --- Running the command ---------------------------------------------------------------------------------------------
 
 /**
@@ -420,7 +523,7 @@ function keepDeclarations(generated) {
  * @param {string} cwd
  */
 function runInForeground(node, args, env, cwd) {
-  const child = spawn(node, ["--disable-warning=ExperimentalWarning", ...args], { cwd, env, stdio: "inherit" });
+  const child = spawn(node, args, { cwd, env, stdio: "inherit" });
   // A terminal sends Ctrl-C to every process in front, so the child has had it, and npm sends it to us once more.
   const inTerminal = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY;
   /** @type {Partial<Record<NodeJS.Signals, number>>} */
@@ -471,18 +574,14 @@ async function main() {
   await ensureDependencies();
   const node = honeNode();
   if (needs.native) await ensureNative(node);
-  if (command.run === undefined) {
-    if (name === "start")
-      say(
-        "`npm start` will open the desktop app, which is not part of this version yet.\n" +
-          "`npm run demo` shows the whole loop in the terminal; `npm run -s hone -- --help` lists what else there is.\n",
-      );
-    return;
-  }
+  if (needs.renderer) await ensureRenderer(node);
+  if (command.run === undefined) return;
+  if (name === "start" && startDesktop(node, args)) return;
   const [script = "", ...fixed] = command.run;
   const tool = script.startsWith("core/");
   const env = needs.cargo ? cargoEnvironment() : process.env;
-  runInForeground(node, [path.join(ROOT, script), ...fixed, ...args], env, tool ? typedIn(name) : ROOT);
+  const program = ["--disable-warning=ExperimentalWarning", path.join(ROOT, script), ...fixed, ...args];
+  runInForeground(node, program, env, tool ? typedIn(name) : ROOT);
 }
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(fs.realpathSync(process.argv[1])).href) {

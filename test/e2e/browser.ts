@@ -26,13 +26,13 @@ function installedBrowser(): string | undefined {
 }
 
 /** `HONE_BROWSER` names another one. */
-export async function launchBrowser(): Promise<Browser> {
+export async function browserOptions(): Promise<{ executablePath: string; args: string[] }> {
   const installed = process.env["HONE_BROWSER"] ?? installedBrowser();
-  if (installed !== undefined) {
-    return playwright.launch({ executablePath: installed, args: ["--no-sandbox"] });
-  }
-  return playwright.launch({
-    executablePath: await chromium.executablePath(),
-    args: [...chromium.args.filter((arg) => !arg.startsWith("--headless")), "--no-sandbox"],
-  });
+  if (installed !== undefined) return { executablePath: installed, args: ["--no-sandbox"] };
+  const args = chromium.args.filter((arg) => !arg.startsWith("--headless"));
+  return { executablePath: await chromium.executablePath(), args: [...args, "--no-sandbox"] };
+}
+
+export async function launchBrowser(): Promise<Browser> {
+  return playwright.launch(await browserOptions());
 }
