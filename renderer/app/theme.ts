@@ -27,6 +27,7 @@ export const theme = createTheme({
   respectReducedMotion: true,
   fontSizes: { xs: "0.75rem", sm: "0.8125rem", md: "0.875rem", lg: "1rem", xl: "1.25rem" },
   components: {
+    Badge: { defaultProps: { tt: "none" } },
     Button: { defaultProps: { size: "sm" } },
     TextInput: { defaultProps: { size: "sm" } },
     Select: { defaultProps: { size: "sm", allowDeselect: false } },

@@ -1,6 +1,6 @@
 /** The loop, as the way through the app. */
 
-import { SimpleGrid, Stack, Text, Title, UnstyledButton } from "@mantine/core";
+import { Anchor, Group, SimpleGrid, Stack, Text, Title, UnstyledButton } from "@mantine/core";
 import { Gauge, RotateCcw, SlidersHorizontal, TrendingUp, type LucideIcon } from "lucide-react";
 import { useTranslation } from "react-i18next";
 import { Link } from "wouter";
@@ -33,9 +33,14 @@ export function TheLoop() {
           </UnstyledButton>
         ))}
       </SimpleGrid>
-      <Text size="sm">
-        <Link href="/tasks/advise">{t("home.advise")}</Link>
-      </Text>
+      <Group gap="lg">
+        <Anchor component={Link} href="/tasks/advise" size="sm">
+          {t("home.advise")}
+        </Anchor>
+        <Anchor component={Link} href="/tutorial" size="sm">
+          {t("home.tutorial")}
+        </Anchor>
+      </Group>
     </Stack>
   );
 }

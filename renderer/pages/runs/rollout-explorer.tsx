@@ -41,7 +41,7 @@ export function RolloutExplorer({ run, task, steps }: { run: string; task: strin
   return (
     <Stack gap="sm">
       <Group align="flex-end" gap="sm">
-        <Stack gap={4} w={280}>
+        <Stack gap={4} w={200}>
           <Text size="sm" fw={500} id="answers-step">
             {t("runs.answers.step", { step })}
           </Text>
@@ -61,21 +61,21 @@ export function RolloutExplorer({ run, task, steps }: { run: string; task: strin
           label={t("runs.answers.text")}
           value={filter.text}
           onChange={(event) => change({ text: event.currentTarget.value })}
-          w={180}
+          w={140}
         />
         <NumberInput
           label={t("runs.answers.least")}
           value={filter.least ?? ""}
           onChange={(value) => change({ least: typeof value === "number" ? value : null })}
           step={0.1}
-          w={110}
+          w={96}
         />
         <NumberInput
           label={t("runs.answers.most")}
           value={filter.most ?? ""}
           onChange={(value) => change({ most: typeof value === "number" ? value : null })}
           step={0.1}
-          w={110}
+          w={96}
         />
         <Select
           label={t("runs.answers.stopReason")}
@@ -84,7 +84,7 @@ export function RolloutExplorer({ run, task, steps }: { run: string; task: strin
           onChange={(value) => change({ stop_reason: value })}
           clearable
           allowDeselect
-          w={140}
+          w={120}
         />
         <Select
           label={t("runs.answers.failure")}
@@ -93,14 +93,14 @@ export function RolloutExplorer({ run, task, steps }: { run: string; task: strin
           onChange={(value) => change({ failure: value })}
           clearable
           allowDeselect
-          w={160}
+          w={130}
         />
         <Select
           label={t("runs.answers.order.label")}
           data={rolloutOrders.map((value) => ({ value, label: t(`runs.answers.order.${value}`) }))}
           value={filter.order}
           onChange={(value) => change({ order: (value ?? "group") as typeof filter.order })}
-          w={170}
+          w={150}
         />
       </Group>
       <LoadedView of={loaded}>

@@ -106,7 +106,7 @@ function RunTable({ runs }: { runs: readonly ListedRun[] }) {
           disabled={known.length < 2}
           onClick={() => navigate(`/runs/compare?runs=${known.map(encodeURIComponent).join(",")}`)}
         >
-          {t("runs.compareChosen", { count: known.length })}
+          {known.length < 2 ? t("runs.compareHint") : t("runs.compareChosen", { count: known.length })}
         </Button>
       </Group>
       <Table.ScrollContainer minWidth={820} type="native">

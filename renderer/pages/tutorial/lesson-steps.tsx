@@ -25,7 +25,7 @@ export function LessonSteps({ lesson, progress, onGo }: LessonStepsProps) {
               onClick={() => onGo(id)}
               {...(id === progress.step && { "aria-current": "step" as const })}
             >
-              <span className={classes.mark} aria-hidden>
+              <span className={classes.mark} data-done={done || undefined} aria-hidden>
                 {done ? "✓" : index + 1}
               </span>
               <span>
