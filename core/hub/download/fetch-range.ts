@@ -28,7 +28,7 @@ export interface RangeRequest {
 }
 
 /** Pieces are gathered to so many bytes, or for so long, before they are written. */
-const writeBytes = 1024 ** 2;
+const writeBytes = 4 * 1024 ** 2;
 const writeSeconds = 0.5;
 
 /** Where the next range of the same file can be asked for directly. */

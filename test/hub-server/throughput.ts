@@ -1,0 +1,123 @@
+/**
+ * Times our download of a repository from the test hub next to Python's `huggingface_hub` on the same hub:
+ * `node test/hub-server/throughput.ts --python <python with huggingface_hub> [--bytes 500000000] [--rounds 3]`.
+ * Each download is a process of its own with an empty cache; start-up is not counted. The two take turns.
+ */
+
+import { spawn } from "node:child_process";
+import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { parseBytes } from "../../core/contract/units.ts";
+import { downloadSnapshot } from "../../core/hub/download/download-snapshot.ts";
+import { openSource } from "../../core/hub/sources/open-hub.ts";
+import { cacheTarget } from "../../core/hub/storage/snapshot-target.ts";
+import { noise } from "./samples.ts";
+
+const id = "acme/speed";
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      python: { type: "string" },
+      bytes: { type: "string", default: "500MB" },
+      rounds: { type: "string", default: "3" },
+      child: { type: "string" },
+    },
+  });
+  if (values.child !== undefined) return downloadHere(values.child);
+  if (values.python === undefined) throw new Error("--python names a Python that has huggingface_hub");
+  const bytes = parseBytes(values.bytes) ?? 500e6;
+  const folder = mkdtempSync(join(tmpdir(), "hone-speed-"));
+  const server = spawn(
+    process.execPath,
+    [fileURLToPath(new URL("serve.ts", import.meta.url)), "--folder", `${makeModel(folder, bytes)}=${id}`],
+    {
+      stdio: ["ignore", "pipe", "inherit"],
+    },
+  );
+  try {
+    const endpoint = await new Promise<string>((resolve, reject) => {
+      server.on("exit", () => reject(new Error("the hub did not start")));
+      server.stdout.on("data", (piece: Buffer) => {
+        const found = /HF_ENDPOINT=(\S+)/.exec(piece.toString());
+        if (found !== null) resolve(found[1]);
+      });
+    });
+    const times: Record<"hone" | "huggingface_hub", number[]> = { hone: [], huggingface_hub: [] };
+    for (let round = 0; round < Number(values.rounds); round++) {
+      const cache = () => {
+        const path = join(folder, "cache");
+        rmSync(path, { recursive: true, force: true });
+        mkdirSync(path);
+        return {
+          ...process.env,
+          HF_ENDPOINT: endpoint,
+          HF_HUB_CACHE: path,
+          HF_HOME: path,
+          HF_HUB_DISABLE_TELEMETRY: "1",
+          HF_HUB_DISABLE_PROGRESS_BARS: "1",
+        };
+      };
+      times.hone.push(await timed(process.execPath, [fileURLToPath(import.meta.url), "--child", endpoint], cache()));
+      times.huggingface_hub.push(await timed(values.python, ["-c", pythonProgram], cache()));
+    }
+    const median = (list: number[]) => [...list].sort((a, b) => a - b)[Math.floor(list.length / 2)];
+    for (const [name, list] of Object.entries(times)) {
+      const all = list.map((seconds) => seconds.toFixed(2)).join(", ");
+      process.stdout.write(`${name.padEnd(16)} ${all} s; median ${(bytes / 1e6 / median(list)).toFixed(0)} MB/s\n`);
+    }
+    process.stdout.write(`ratio: ${(median(times.huggingface_hub) / median(times.hone)).toFixed(2)} times as fast\n`);
+  } finally {
+    server.removeAllListeners("exit").kill();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+const pythonProgram = `
+import time, warnings
+warnings.filterwarnings("ignore")
+from huggingface_hub import snapshot_download
+began = time.perf_counter()
+snapshot_download("${id}")
+print("seconds", time.perf_counter() - began)
+`;
+
+async function downloadHere(endpoint: string): Promise<void> {
+  const began = performance.now();
+  const source = openSource("huggingface", { endpoint });
+  const snapshot = await source.snapshot({ source: "huggingface", kind: "model", id, revision: "main" });
+  await downloadSnapshot(source, snapshot, snapshot.files, cacheTarget(snapshot, snapshot.files));
+  process.stdout.write(`seconds ${(performance.now() - began) / 1000}\n`);
+}
+
+async function timed(command: string, options: string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  const child = spawn(command, options, { env: environment, stdio: ["ignore", "pipe", "inherit"] });
+  const output: string[] = [];
+  child.stdout.on("data", (piece: Buffer) => output.push(piece.toString()));
+  const code = await new Promise<number | null>((resolve) => child.on("exit", resolve));
+  const seconds = /seconds ([\d.]+)/.exec(output.join(""))?.[1];
+  if (code !== 0 || seconds === undefined) throw new Error(`${command} failed: ${output.join("")}`);
+  return Number(seconds);
+}
+
+/** Two weight files and what a model has beside them. */
+function makeModel(folder: string, bytes: number): string {
+  const path = join(folder, "model");
+  mkdirSync(path);
+  writeFileSync(join(path, "config.json"), '{ "model_type": "llama" }\n');
+  writeFileSync(join(path, "tokenizer.json"), noise("tokenizer", 500_000).toString("hex"));
+  const block = noise("block", 4_000_000);
+  for (const [index, name] of ["model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"].entries()) {
+    const file = openSync(join(path, name), "w");
+    block.writeUInt32LE(index);
+    for (let left = Math.floor(bytes / 2); left > 0; left -= block.length)
+      writeSync(file, block, 0, Math.min(left, block.length));
+    closeSync(file);
+  }
+  return path;
+}
+
+await main();
