@@ -156,6 +156,7 @@ export async function viewRow(name: string, row: number): Promise<RowView> {
     record,
     shape: known?.shape ?? null,
     prompt: (known === undefined ? undefined : promptOf(known)) ?? null,
+    tools: known?.tools ?? [],
   };
 }
 

@@ -5,7 +5,7 @@
  */
 
 import { z } from "zod";
-import type { ChatMessage } from "../chat.ts";
+import type { ChatMessage, ToolDefinition } from "../chat.ts";
 import { lossMasks } from "../config.ts";
 import type { DatasetSummary, DataStats, HistoryEntry, RowChange, TokenView } from "../data-json.ts";
 import type { DataFormat, DataShape } from "../data.ts";
@@ -124,6 +124,8 @@ export interface RowView {
   shape: DataShape | null;
   /** What the model is asked; null where the row has no prompt. */
   prompt: ChatMessage[] | null;
+  /** What the model can call in it. */
+  tools: ToolDefinition[];
 }
 
 /** After a change: where the history is now. */
