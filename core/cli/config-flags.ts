@@ -2,7 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import { Option, type Command } from "commander";
-import { z } from "zod";
+import type { z } from "zod";
 import {
   isRl,
   optionGroups,
@@ -16,23 +16,13 @@ import {
 } from "../contract/config.ts";
 import { defaultsFor } from "../contract/defaults.ts";
 import { HoneError, errorMessage } from "../contract/errors.ts";
+import { kindOf, type OptionKind } from "../contract/option-kind.ts";
 import { knownNames, parseConfigInput } from "../contract/resolve-config.ts";
 import { flagOf } from "../contract/train-command.ts";
 import { parseBytes } from "../contract/units.ts";
 import { fileReason } from "../files/system-error.ts";
 
-type Kind = { type: "number" | "string" | "boolean" | "list" } | { type: "choice"; values: readonly string[] };
-
-function kindOf(schema: z.ZodType): Kind {
-  if (schema instanceof z.ZodNullable || schema instanceof z.ZodOptional) return kindOf(schema.unwrap() as z.ZodType);
-  if (schema instanceof z.ZodEnum) return { type: "choice", values: schema.options.map(String) };
-  if (schema instanceof z.ZodNumber) return { type: "number" };
-  if (schema instanceof z.ZodBoolean) return { type: "boolean" };
-  if (schema instanceof z.ZodArray) return { type: "list" };
-  return { type: "string" };
-}
-
-const placeholder: Record<Kind["type"], string> = {
+const placeholder: Record<OptionKind["type"], string> = {
   number: "<number>",
   string: "<text>",
   boolean: "[true|false]",
@@ -98,7 +88,7 @@ function camelCase(name: string): string {
 }
 
 /** Text that does not read as the kind wants stays text: the schema then refuses it by name. */
-function fromText(text: string, kind: Kind | undefined): unknown {
+function fromText(text: string, kind: OptionKind | undefined): unknown {
   const number = text.trim() === "" ? NaN : Number(text.replaceAll("_", ""));
   switch (kind?.type) {
     case "number":
