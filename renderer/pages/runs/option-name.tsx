@@ -3,6 +3,7 @@
 import { Text, Tooltip } from "@mantine/core";
 import { useTranslation } from "react-i18next";
 import { optionMeta, runConfigSchema, type OptionName as Name } from "../../../core/contract/config.ts";
+import { optionLabels } from "../../../core/contract/option-labels.ts";
 
 export function OptionName({ name }: { name: Name }) {
   const { t } = useTranslation();
@@ -10,7 +11,7 @@ export function OptionName({ name }: { name: Name }) {
   return (
     <Tooltip label={t(`options.${name}.help`, { defaultValue: help })}>
       <Text span size="sm" tabIndex={0}>
-        {t(`options.${name}.label`, { defaultValue: name })}{" "}
+        {t(`options.${name}.label`, { defaultValue: optionLabels[name] })}{" "}
         <Text span size="xs" className="hone-muted" ff="monospace">
           {name}
         </Text>
