@@ -29,7 +29,7 @@ export interface ChartSeries {
 export type ChartRow = { x: number } & Record<string, number | [number, number] | undefined>;
 
 /** More points than this are not told apart on a screen. */
-const mostPoints = 500;
+const mostPoints = 240;
 
 /**
  * Exponential moving average with weight 0 (none) to 0.99 on the past, de-biased as in TensorBoard: divided by 1 − weightⁿ,

@@ -5,6 +5,9 @@ import type { Api, RunNews } from "../../core/contract/api/api.ts";
 import type { RunDetails } from "../../core/contract/api/run-calls.ts";
 import { errorKind } from "../../core/contract/errors.ts";
 
+/** Milliseconds: curves that are drawn more often say no more, and take from the training. */
+const pause = 1000;
+
 export interface RunState {
   run: RunDetails | undefined;
   error: unknown;
@@ -17,15 +20,24 @@ export interface RunStore extends StoreApi<RunState> {
 
 export function createRunStore(api: Api, name: string): RunStore {
   const store = createStore<RunState>(() => ({ run: undefined, error: undefined }));
-  /** News that came before the run was read. */
-  let early: RunNews[] = [];
+  /** News that are not shown yet: those that came before the run was read, and those of the present moment. */
+  let waiting: RunNews[] = [];
+  let timer: ReturnType<typeof setTimeout> | undefined;
+
+  const show = () => {
+    timer = undefined;
+    const { run } = store.getState();
+    if (run === undefined) return;
+    store.setState({ run: waiting.reduce(withNews, run) });
+    waiting = [];
+  };
 
   const read = async (signal: AbortSignal) => {
     try {
       const run = await api.call("runs.read", { run: name }, { signal });
       if (signal.aborted) return;
-      store.setState({ run: early.reduce(withNews, run), error: undefined });
-      early = [];
+      store.setState({ run: waiting.reduce(withNews, run), error: undefined });
+      waiting = [];
     } catch (error) {
       if (!signal.aborted && errorKind(error) !== "cancelled") store.setState({ error });
     }
@@ -37,9 +49,8 @@ export function createRunStore(api: Api, name: string): RunStore {
         api.subscribe(
           "run",
           (news) => {
-            const { run } = store.getState();
-            if (run === undefined) early.push(news);
-            else store.setState({ run: withNews(run, news) });
+            waiting.push(news);
+            timer ??= setTimeout(show, pause);
             // What the first measurement says of known players is in its file only.
             if (news.rows.some(({ step }) => step === 0)) void read(abort.signal);
           },
@@ -52,6 +63,7 @@ export function createRunStore(api: Api, name: string): RunStore {
       void read(abort.signal);
       return () => {
         abort.abort();
+        clearTimeout(timer);
         for (const end of ends) end();
       };
     },

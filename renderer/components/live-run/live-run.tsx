@@ -2,7 +2,7 @@
 
 import { SegmentedControl, Slider, Stack, Switch, Text } from "@mantine/core";
 import type { TFunction } from "i18next";
-import { useEffect, useMemo, useState } from "react";
+import { memo, useDeferredValue, useEffect, useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useStore } from "zustand";
 import type { RunDetails } from "../../../core/contract/api/run-calls.ts";
@@ -22,15 +22,17 @@ export function LiveRun({ run: name }: { run: string }) {
   const api = useApi();
   const store = useMemo(() => createRunStore(api, name), [api, name]);
   const { run, error } = useStore(store);
+  // Drawing the curves may take its time, a click may not: React draws them in between.
+  const drawn = useDeferredValue(run);
   useEffect(() => store.follow(), [store]);
   if (error !== undefined && run === undefined) return <ErrorBox error={error} />;
-  if (run === undefined) return <Loading />;
+  if (run === undefined || drawn === undefined) return <Loading />;
   return (
     <Stack gap="sm">
       <RunControls run={run} />
       <RunAlarms events={run.events} />
       <div className={classes.columns}>
-        <RunCharts run={run} />
+        <RunCharts run={drawn} />
         <LiveRollouts run={run} />
       </div>
     </Stack>
@@ -40,7 +42,7 @@ export function LiveRun({ run: name }: { run: string }) {
 /** Known players that say little of a curve: the table of an evaluation has them. */
 const dullReferences: Readonly<Record<string, true>> = { worst_legal: true, uniform_squares: true, never_legal: true };
 
-function RunCharts({ run }: { run: RunDetails }) {
+const RunCharts = memo(function RunCharts({ run }: { run: RunDetails }) {
   const { t } = useTranslation();
   const [smoothing, setSmoothing] = useState(0.6);
   const [log, setLog] = useState(false);
@@ -105,7 +107,7 @@ function RunCharts({ run }: { run: RunDetails }) {
       </div>
     </Stack>
   );
-}
+});
 
 /** A metric's plain name; a task's own outcomes are named by the task. */
 function metricName(metric: string, t: TFunction): string {

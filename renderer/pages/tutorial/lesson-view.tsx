@@ -102,14 +102,20 @@ export function LessonView({ lesson, progress: begun }: ListedLesson) {
         </div>
         {step.question !== undefined && (
           <StepQuestion
-            key={step.id}
+            key={`question ${step.id}`}
             question={step.question}
             answer={progress.predictions[step.id]}
             onAnswer={(answer) => predict(step.id, answer)}
           />
         )}
         {!isAsked && Activity !== undefined && (
-          <Activity key={step.id} lesson={lesson} step={step} store={store} onDone={() => complete(step.id)} />
+          <Activity
+            key={`activity ${step.id}`}
+            lesson={lesson}
+            step={step}
+            store={store}
+            onDone={() => complete(step.id)}
+          />
         )}
         {step.question !== undefined && isDone && <StepReveal question={step.question} />}
         <Group>
