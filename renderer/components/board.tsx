@@ -12,7 +12,7 @@ import classes from "./board.module.css";
 export interface BoardProps {
   /** Nine characters, row by row: `X`, `O`, `.` (free). */
   board: string;
-  /** The accessible name: what this board is. */
+  /** The accessible name: what this board is. A drawing that only repeats what stands beside it has an empty one. */
   label: string;
   /** `small` is a drawing, without keys and numbers: for rollouts and lists. Default `large`. */
   size?: "small" | "medium" | "large";
@@ -49,7 +49,7 @@ export function percent(share: number): string {
 
 function BoardDrawing({ board, label, lastMove, winningLine, probabilities, illegalMove, blunders = [] }: BoardProps) {
   return (
-    <div className={classes.small} role="img" aria-label={label}>
+    <div className={classes.small} {...(label === "" ? { "aria-hidden": true } : { role: "img", "aria-label": label })}>
       {squares.map((square) => (
         <span
           key={square}

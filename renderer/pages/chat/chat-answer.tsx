@@ -176,5 +176,7 @@ function AnswerFoot({ reply, turn, column }: { reply: ChatReply; turn: Turn; col
 }
 
 function speed(tokens: number, seconds: number): string {
-  return seconds > 0 ? (tokens / seconds).toFixed(tokens / seconds < 10 ? 1 : 0) : "–";
+  if (seconds <= 0) return "–";
+  const perSecond = tokens / seconds;
+  return perSecond < 10 ? perSecond.toFixed(1) : Math.round(perSecond).toLocaleString("en");
 }

@@ -14,7 +14,7 @@ export type AnswerView = "formatted" | "written" | "certainty";
 
 interface ChatOptionsProps {
   view: AnswerView;
-  onView(view: AnswerView): void;
+  onView: (view: AnswerView) => void;
 }
 
 export function ChatOptions({ view, onView }: ChatOptionsProps) {
@@ -56,7 +56,7 @@ export function ChatOptions({ view, onView }: ChatOptionsProps) {
           size="xs"
           aria-label={t("chat.view.label")}
           value={view}
-          onChange={(value) => onView(value as AnswerView)}
+          onChange={(value) => onView(value)}
           data={(["formatted", "written", "certainty"] as const).map((value) => ({
             value,
             label: t(`chat.view.${value}`),
@@ -86,7 +86,7 @@ export function ChatOptions({ view, onView }: ChatOptionsProps) {
               <SegmentedControl
                 aria-labelledby="chat-thinking"
                 value={settings.thinking}
-                onChange={(value) => store.change({ thinking: value as ChatSettings["thinking"] })}
+                onChange={(value) => store.change({ thinking: value })}
                 data={(["auto", "on", "off"] as const).map((value) => ({
                   value,
                   label: t(`chat.options.thinking.${value}`),

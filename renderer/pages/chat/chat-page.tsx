@@ -30,13 +30,12 @@ export default function ChatPage() {
   useEffect(() => {
     store.setColumns(new URLSearchParams(search).getAll("model"));
     for (const { model } of store.getState().columns) void store.openModel(model);
-    // The address follows the store from here on.
-    // eslint-disable-next-line react-hooks/exhaustive-deps
-  }, [store]);
-  const models = columns.map(({ model }) => `model=${encodeURIComponent(model)}`).join("&");
+  }, [store, search]);
   useEffect(() => {
-    navigate(`/chat?${models}`, { replace: true });
-  }, [models, navigate]);
+    // As the store has it now: the effect above may just have changed it.
+    const models = store.getState().columns.map(({ model }) => `model=${encodeURIComponent(model)}`);
+    navigate(`/chat?${models.join("&")}`, { replace: true });
+  }, [store, columns, navigate]);
   useEffect(() => {
     const { scrollHeight, clientHeight, scrollTop } = document.documentElement;
     if (scrollHeight - clientHeight - scrollTop < near) end.current?.scrollIntoView({ block: "end" });

@@ -40,7 +40,7 @@ export function Composer() {
           size="xs"
           aria-label={t("chat.composer.role")}
           value={role}
-          onChange={(value) => setRole(value as Turn["role"])}
+          onChange={(value) => setRole(value)}
           data={[
             { value: "user", label: t("chat.role.user") },
             { value: "tool", label: t("chat.role.tool") },

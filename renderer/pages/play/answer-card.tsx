@@ -62,7 +62,10 @@ export function AnswerCard() {
             {t("play.answer.facts", {
               prompt: answer.prompt_tokens,
               count: answer.tokens.length,
-              seconds: answer.seconds.toFixed(2),
+              time:
+                answer.seconds < 0.1
+                  ? t("play.answer.ms", { ms: (1000 * answer.seconds).toFixed(0) })
+                  : t("play.answer.s", { s: answer.seconds.toFixed(1) }),
               stop: t(`chat.stop.${answer.stop_reason}`),
             })}
           </Text>

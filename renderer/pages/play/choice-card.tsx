@@ -4,7 +4,6 @@ import { Button, Checkbox, Group, SegmentedControl, Stack, Text } from "@mantine
 import { StepForward } from "lucide-react";
 import { useTranslation } from "react-i18next";
 import { Term } from "../../components/term.tsx";
-import type { PlayState } from "../../stores/play-store.ts";
 import { OddsBar } from "./odds-bar.tsx";
 import { useLens } from "./use-lens.ts";
 import { usePlay, usePlayStore } from "./use-play.ts";
@@ -30,7 +29,7 @@ export function ChoiceCard() {
             size="xs"
             aria-label={t("play.shares.label")}
             value={shares}
-            onChange={(kind) => store.show({ shares: kind as PlayState["shares"] })}
+            onChange={(kind) => store.show({ shares: kind })}
             data={(["all", "exact", "none"] as const).map((kind) => ({
               value: kind,
               label: t(`play.shares.${kind}`),

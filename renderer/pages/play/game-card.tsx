@@ -56,10 +56,11 @@ export function GameCard() {
       </div>
       {state.error !== undefined && <ErrorBox error={state.error} onRetry={() => store.moveAgain()} />}
       <Group gap="xs">
-        <Button leftSection={<RotateCcw size={15} aria-hidden />} onClick={() => store.newGame()}>
+        <Button size="xs" leftSection={<RotateCcw size={15} aria-hidden />} onClick={() => store.newGame()}>
           {t("play.newGame")}
         </Button>
         <Button
+          size="xs"
           variant="default"
           leftSection={<Undo2 size={15} aria-hidden />}
           disabled={moves.length === 0 && forfeit === undefined}
@@ -70,7 +71,7 @@ export function GameCard() {
         {isWatched && (
           <Tooltip label={state.running ? t("play.pause") : t("play.goOn")}>
             <ActionIcon
-              size="lg"
+              size={30}
               variant="default"
               aria-label={state.running ? t("play.pause") : t("play.goOn")}
               disabled={isOver(state)}
@@ -81,6 +82,7 @@ export function GameCard() {
           </Tooltip>
         )}
         <Button
+          size="xs"
           variant="subtle"
           leftSection={<Save size={15} aria-hidden />}
           disabled={moves.length === 0}

@@ -1,8 +1,7 @@
 /** Who plays: the model, its opponent, the sides, and how the model draws its answers. */
 
-import { NumberInput, SegmentedControl, Stack, Text } from "@mantine/core";
+import { Input, NumberInput, SegmentedControl, Stack } from "@mantine/core";
 import { useTranslation } from "react-i18next";
-import type { PlaySide } from "../../../core/contract/api/play-calls.ts";
 import { ModelPicker } from "../../components/model-picker.tsx";
 import { Term } from "../../components/term.tsx";
 import { referenceOf } from "../../stores/play-store.ts";
@@ -32,13 +31,13 @@ export function GameSetup() {
         />
       </div>
       <Stack gap={4}>
-        <Text size="sm" fw={500} id="play-side">
+        <Input.Label component="div" id="play-side">
           {t("play.modelSide")}
-        </Text>
+        </Input.Label>
         <SegmentedControl
           aria-labelledby="play-side"
           value={modelSide}
-          onChange={(side) => store.chooseSide(side as PlaySide)}
+          onChange={(side) => store.chooseSide(side)}
           data={[
             { value: "x", label: t("play.side.x") },
             { value: "o", label: t("play.side.o") },

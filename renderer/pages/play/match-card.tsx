@@ -155,8 +155,8 @@ function Score({ score, names, isRunning }: { score: MatchScore; names: [string,
       <Table className="hone-numbers" withRowBorders={false}>
         <Table.Thead>
           <Table.Tr>
-            <Table.Th>{names[0]}</Table.Th>
-            <Table.Th w="35%">{t("play.match.bar")}</Table.Th>
+            <Table.Th w={110}>{t("play.match.theModel")}</Table.Th>
+            <Table.Th w="30%">{t("play.match.bar")}</Table.Th>
             <Table.Th ta="right">{t("play.match.win")}</Table.Th>
             <Table.Th ta="right">{t("play.match.draw")}</Table.Th>
             <Table.Th ta="right">{t("play.match.loss")}</Table.Th>
@@ -183,7 +183,7 @@ function Score({ score, names, isRunning }: { score: MatchScore; names: [string,
                   </div>
                 </Table.Td>
                 {(["win", "draw", "loss"] as const).map((kind) => (
-                  <Table.Td key={kind} ta="right">
+                  <Table.Td key={kind} ta="right" style={{ whiteSpace: "nowrap" }}>
                     {cell[kind]}{" "}
                     <Text span size="xs" className="hone-muted">
                       {all === 0 ? "" : percent(cell[kind] / all)}

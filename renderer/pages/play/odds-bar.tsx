@@ -20,6 +20,7 @@ export function OddsBar({ lens }: { lens: Lens }) {
   const { summary, odds, drawn, error, isLoading, isDrawing, label, moves } = lens;
   if (error !== undefined) return <ErrorBox error={error} />;
   const side = moves.length % 2 === 0 ? "X" : "O";
+  const failures = Object.entries(drawn?.failures ?? {});
   const isKnown = !isExact && drawn !== null;
   return (
     <Stack gap={6} data-testid="odds">
@@ -47,7 +48,8 @@ export function OddsBar({ lens }: { lens: Lens }) {
             {isKnown && <Term name="drawn_odds">{t("play.odds.drawnPart", { count: drawn.count })}</Term>}
             {!isKnown && t("play.odds.restUnknown")}
             {isKnown &&
-              Object.entries(drawn.failures).map(([failure, count]) => ` ${t(`play.failure.${failure}`)}: ${count}.`)}
+              failures.length > 0 &&
+              ` ${t("play.odds.failures", { list: failures.map(([name, count]) => `${t(`play.failure.${name}`)} (${count})`).join(", ") })}`}
           </Text>
           {!isExact && (drawn?.count ?? 0) < drawnCount && odds.other > 0.005 && (
             <Group>

@@ -9,7 +9,7 @@ import type { Opponent } from "../../stores/play-store.ts";
 interface OpponentSelectProps {
   label: string;
   value: Opponent;
-  onChange(opponent: Opponent): void;
+  onChange: (opponent: Opponent) => void;
   line: TrainingLine | undefined;
   /** Default true. */
   person?: boolean;

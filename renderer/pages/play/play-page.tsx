@@ -23,14 +23,17 @@ export default function PlayPage() {
   const reference = usePlay(referenceOf);
   const lineError = usePlay((state) => state.lineError);
   useEffect(() => {
-    void store.chooseModel(asked ?? store.getState().model);
-    return () => store.leave();
-    // The address follows the store from here on.
-    // eslint-disable-next-line react-hooks/exhaustive-deps
-  }, [store]);
+    const { getState } = store;
+    // The address follows the slider too; only another address is a wish.
+    if (asked === null || asked !== referenceOf(getState()) || getState().line === undefined) {
+      void store.chooseModel(asked ?? getState().model);
+    }
+  }, [store, asked]);
+  useEffect(() => () => store.leave(), [store]);
   useEffect(() => {
-    navigate(`/play?model=${encodeURIComponent(reference)}`, { replace: true });
-  }, [reference, navigate]);
+    // As the store has it now: the effect above may just have changed it.
+    navigate(`/play?model=${encodeURIComponent(referenceOf(store.getState()))}`, { replace: true });
+  }, [store, reference, navigate]);
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey || !/^[1-9]$/.test(event.key) || isTyping(event.target))

@@ -88,10 +88,8 @@ export function TrainingCard() {
         }}
         label={(value) => t("play.step", { step: checkpoints[value]?.step ?? 0 })}
         marks={checkpoints.length <= 40 ? checkpoints.map((_, value) => ({ value })) : []}
-        thumbProps={{
-          "aria-label": t("play.training.slider"),
-          "aria-valuetext": t("play.step", { step: chosen?.step ?? 0 }),
-        }}
+        thumbLabel={t("play.training.slider")}
+        thumbProps={{ "aria-valuetext": t("play.step", { step: chosen?.step ?? 0 }) }}
       />
       <Group justify="space-between" gap="sm">
         <Text size="sm" fw={600} className="hone-numbers" data-testid="checkpoint">
