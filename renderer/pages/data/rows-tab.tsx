@@ -72,17 +72,23 @@ export function RowsTab({ view, changes, goTo, onStale }: RowsTabProps) {
     const next = await rowAt(index);
     if (next === row) return true;
     if (!(await draft.save())) return false;
-    setEditing(null);
+    // Another cell may have been opened while this row was being fetched.
+    setEditing((now) => (now?.index === index ? now : null));
     setChosen(index);
     setRow(next);
     return true;
   };
   const open = async (index: number, key: string) => {
-    if (!(await choose(index))) return;
-    const isText = typeof (index === chosen ? draft.record[key] : "") === "string";
-    if (columns.includes(key) && isText) setEditing({ index, key });
-    else focusField(key);
+    if ((await choose(index)) && columns.includes(key)) setEditing({ index, key });
   };
+  const opened = draft.view === undefined || editing === null ? undefined : editing.key;
+  const isText = opened === undefined || ["string", "undefined"].includes(typeof draft.record[opened]);
+  useEffect(() => {
+    if (isText || opened === undefined) return;
+    // What is more than a text is edited beside the table.
+    setEditing(null);
+    focusField(opened);
+  }, [opened, isText]);
   const remove = async () => {
     if (row === null) return;
     setError(undefined);
@@ -197,7 +203,7 @@ export function RowsTab({ view, changes, goTo, onStale }: RowsTabProps) {
               return true;
             }}
             editor={(index, key) =>
-              editing?.index === index && editing.key === key && draft.view !== undefined ? (
+              editing?.index === index && editing.key === key && opened === key && isText ? (
                 <CellEditor
                   label={key}
                   value={textOf(draft.record[key])}
