@@ -412,3 +412,35 @@ export const removalSchema = z.object({
   kept_paths: z.array(z.string()),
 });
 export type Removal = z.infer<typeof removalSchema>;
+
+/** A file that a download which did not end has left. */
+export interface Leftover {
+  path: string;
+  /** `owner/name` of the repository. */
+  id: string;
+  bytes: number;
+  modified: string;
+  /** What it is, in words. */
+  what: string;
+}
+
+/** What moving the models folder would do. */
+export interface MovePlan {
+  from: string;
+  to: string;
+  files: number;
+  bytes: number;
+  /** Bytes that have to be written: nothing where both folders are on one disk. */
+  bytes_to_copy: number;
+  free_bytes: number;
+}
+
+/** What moving the models folder came to. */
+export interface MoveResult {
+  from: string;
+  to: string;
+  files: number;
+  bytes: number;
+  /** Files that stay in the old folder, because they are not in the new one: another program wrote them meanwhile. */
+  left: string[];
+}

@@ -19,6 +19,7 @@ const works: Readonly<Record<string, () => Promise<Work>>> = {
   evaluate: async () => (await import("../works/evaluate-work.ts")).evaluateWork,
   draw: async () => (await import("../works/draw-work.ts")).drawWork,
   advise: async () => (await import("../works/advise-work.ts")).adviseWork,
+  "move-models": async () => (await import("../works/move-models-work.ts")).moveModelsWork,
   "check-task": async () => (await import("../works/check-task-work.ts")).checkTaskWork,
 };
 

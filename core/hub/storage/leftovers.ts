@@ -2,21 +2,12 @@
 
 import { lstatSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
+import type { Leftover } from "../../contract/hub.ts";
 import { huggingFaceCaches, modelScopeCache } from "./places.ts";
 import { isBelow } from "./remove-model.ts";
 import { RepoFolder, contentName, names } from "./repo-folder.ts";
 import { isBusy } from "./snapshot-target.ts";
 import { diskBytes, listStored } from "./stored-files.ts";
-
-export interface Leftover {
-  path: string;
-  /** `owner/name` of the repository. */
-  id: string;
-  bytes: number;
-  modified: string;
-  /** What it is, in words. */
-  what: string;
-}
 
 /** A file that was written within the last hour may belong to a program that is running. */
 const settledMs = 3_600_000;

@@ -24,6 +24,7 @@ import { dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { CancelledError, HoneError } from "../../contract/errors.ts";
+import type { MovePlan, MoveResult } from "../../contract/hub.ts";
 import { formatBytes } from "../../contract/units.ts";
 import { fsyncPath } from "../../files/atomic.ts";
 import { freeBytes, rethrowDiskFull } from "../../files/disk.ts";
@@ -34,30 +35,11 @@ import { isBelow } from "./remove-model.ts";
 import { RepoFolder, isFolder, names } from "./repo-folder.ts";
 import { isBusy } from "./snapshot-target.ts";
 
-export interface MovePlan {
-  from: string;
-  to: string;
-  files: number;
-  bytes: number;
-  /** Bytes that have to be written: nothing where both folders are on one disk. */
-  bytes_to_copy: number;
-  free_bytes: number;
-}
-
 export interface MoveProgress {
   phase: "copy" | "delete";
   bytes_done: number;
   bytes: number;
   path: string;
-}
-
-export interface MoveResult {
-  from: string;
-  to: string;
-  files: number;
-  bytes: number;
-  /** Files that stay in the old folder, because they are not in the new one: another program wrote them meanwhile. */
-  left: string[];
 }
 
 export interface MoveOptions {

@@ -4,6 +4,7 @@ import { spawnSync } from "node:child_process";
 import {
   existsSync,
   lstatSync,
+  mkdirSync,
   mkdtempSync,
   readFileSync,
   readdirSync,
@@ -221,6 +222,23 @@ test("two names that are one here, and a name that is a file and a folder", () =
   expect(() => download(newFolder(), both)).toThrow(/name/);
   const target = cacheTarget({ ref: madeRef(), commit: one }, both.map(plain), { root: newFolder() });
   expect(() => target.open()).toThrow(expect.objectContaining({ code: "name-clash" }));
+});
+
+test("names that differ in case only, on a file system that holds them for one", () => {
+  const both = [madeFile("README.md", "one"), madeFile("readme.md", "two")];
+  const sensitive = newFolder();
+  expect(download(sensitive, both)).toHaveLength(2);
+  // What such a file system answers when it is asked for the other spelling.
+  const root = newFolder();
+  mkdirSync(join(repo(root), ".HONE"), { recursive: true });
+  expect(() => download(root, both)).toThrow(
+    expect.objectContaining({
+      code: "name-clash",
+      message: expect.stringMatching(/README\.md and readme\.md/) as string,
+      fix: expect.stringContaining("--file") as string,
+    }),
+  );
+  expect(download(root, [both[0]])).toEqual(["README.md"]);
 });
 
 test("two processes do not write into one repository", () => {
