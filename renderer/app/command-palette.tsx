@@ -1,21 +1,20 @@
 /** Everything by keyboard: Mod+K opens it. Pages, runs, models, and what can be done from anywhere. */
 
 import { ActionIcon, Tooltip } from "@mantine/core";
-import {
-  isActionsGroup,
-  openSpotlight,
-  Spotlight,
-  type SpotlightActionData,
-  type SpotlightActionGroupData,
-} from "@mantine/spotlight";
+import { openSpotlight, Spotlight } from "@mantine/spotlight";
 import { BookOpen, Boxes, Keyboard, Moon, Search, Sun, Play } from "lucide-react";
-import { useState } from "react";
+import { useState, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";
 import type { Settings } from "../../core/contract/api/app-calls.ts";
 import { useApi, useCall } from "./hone-context.tsx";
 import { pages } from "./pages.tsx";
 import { openShortcuts } from "./shortcut-list.tsx";
+
+interface Group {
+  group: string;
+  actions: { id: string; label: string; description?: string; leftSection: ReactNode; onClick: () => void }[];
+}
 
 export function CommandPalette() {
   const { t } = useTranslation();
@@ -26,7 +25,7 @@ export function CommandPalette() {
   const runs = useCall("runs.list", {}, { follow: "runs", enabled: wasOpened });
   const models = useCall("models.list", {}, { follow: "models", enabled: wasOpened });
   const change = (more: Partial<Settings>) => void api.call("settings.set", more);
-  const actions: SpotlightActionGroupData[] = [
+  const actions: Group[] = [
     {
       group: t("app.find.pages"),
       actions: pages
@@ -99,7 +98,7 @@ export function CommandPalette() {
         actions={actions}
         shortcut="mod + K"
         // Runs and models beside the pages would make the first list endless: they come with the search.
-        filter={(query, all) => find(query, all, [t("app.find.pages"), t("app.find.actions")])}
+        filter={(query) => find(query, actions, [t("app.find.pages"), t("app.find.actions")])}
         onSpotlightOpen={() => setWasOpened(true)}
         nothingFound={t("app.nothingFound")}
         scrollable
@@ -110,19 +109,16 @@ export function CommandPalette() {
   );
 }
 
-type SpotlightActions = SpotlightActionData | SpotlightActionGroupData;
-
 /** Every word of the query somewhere in the label or the description. Without a query: only the groups that are `shown`. */
-function find(query: string, all: readonly SpotlightActions[], shown: readonly string[]): SpotlightActionGroupData[] {
+function find(query: string, all: readonly Group[], shown: readonly string[]): Group[] {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   return all
-    .filter(isActionsGroup)
     .filter(({ group }) => words.length > 0 || shown.includes(group))
     .map(({ group, actions }) => ({
       group,
       actions: actions
         .filter(({ label, description }) => {
-          const text = `${label ?? ""} ${description ?? ""}`.toLowerCase();
+          const text = `${label} ${description ?? ""}`.toLowerCase();
           return words.every((word) => text.includes(word));
         })
         .slice(0, 20),
