@@ -4,6 +4,7 @@ import { Badge, Button, Group, NumberInput, Pagination, Select, Slider, Stack, T
 import { useDebouncedValue } from "@mantine/hooks";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
+import type { CallInput } from "../../../core/contract/api/api.ts";
 import { rolloutOrders } from "../../../core/contract/api/run-calls.ts";
 import type { RolloutLine } from "../../../core/contract/run.ts";
 import { useCall } from "../../app/hone-context.tsx";
@@ -28,7 +29,12 @@ export function RolloutExplorer({ run, task, steps }: { run: string; task: strin
   const [page, setPage] = useState(1);
   const [prompt, setPrompt] = useState<string>();
   const step = steps[Math.min(index, steps.length - 1)] ?? 0;
-  const [wanted] = useDebouncedValue({ run, step, ...filter, offset: (page - 1) * pageSize, limit: pageSize }, 120);
+  // As text, since a new object would be another value each time the page is drawn.
+  const [asked] = useDebouncedValue(
+    JSON.stringify({ run, step, ...filter, offset: (page - 1) * pageSize, limit: pageSize }),
+    120,
+  );
+  const wanted = JSON.parse(asked) as CallInput<"runs.rollouts">;
   const loaded = useCall("runs.rollouts", wanted, { enabled: steps.length > 0 });
   const change = (more: Partial<typeof filter>) => {
     setFilter({ ...filter, ...more });

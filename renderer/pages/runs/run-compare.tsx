@@ -1,11 +1,12 @@
 /** Up to five runs beside each other: curves, options that differ, what was measured. */
 
-import { Anchor, Breadcrumbs, Stack, Switch, Table, Text, Title } from "@mantine/core";
+import { Anchor, Breadcrumbs, Group, Select, Slider, Stack, Switch, Table, Text, Title } from "@mantine/core";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { Link, useSearch } from "wouter";
 import type { RunDetails } from "../../../core/contract/api/run-calls.ts";
 import { useApi } from "../../app/hone-context.tsx";
+import { MetricChart } from "../../components/charts.tsx";
 import { EvaluationTable } from "../../components/evaluation-table.tsx";
 import { EmptyState, LoadedView } from "../../components/loaded-view.tsx";
 import { Page } from "../../components/page.tsx";
@@ -68,11 +69,82 @@ function Compared({ names }: { names: readonly string[] }) {
                 <EvaluationTable reports={measured} />
               </Stack>
             )}
+            <Curves runs={runs.map(({ details }) => details)} />
             <Options runs={runs.map(({ details }) => details)} />
           </Stack>
         );
       }}
     </LoadedView>
+  );
+}
+
+/** One metric of all runs in one picture. */
+function Curves({ runs }: { runs: readonly RunDetails[] }) {
+  const { t } = useTranslation();
+  const names = [...new Set(runs.flatMap(({ metrics }) => metrics.flatMap((row) => Object.keys(row))))]
+    .filter((name) => !/^(step|time)$|\/(lo|hi)$/.test(name))
+    .sort();
+  const usual = ["reward", "eval_reward", "eval_loss", "loss"].find((name) => names.includes(name)) ?? names[0];
+  const [metric, setMetric] = useState(usual);
+  const [smoothing, setSmoothing] = useState(0.6);
+  if (metric === undefined) return null;
+  return (
+    <Stack gap="xs" className="hone-card">
+      <Title order={2} size="h5">
+        {t("runs.compare.curves")}
+      </Title>
+      <Group align="flex-end">
+        <Select
+          label={t("runs.compare.metric")}
+          data={names.map((value) => ({
+            value,
+            label: `${t(`metrics.${value}`, { defaultValue: value })} · ${value}`,
+          }))}
+          value={metric}
+          onChange={(value) => setMetric(value ?? usual)}
+          searchable
+          w={340}
+        />
+        <Stack gap={4} w={160}>
+          <Text size="sm" id="compare-smoothing">
+            {t("chart.smoothing")}
+          </Text>
+          <Slider
+            size="sm"
+            min={0}
+            max={0.99}
+            step={0.01}
+            value={smoothing}
+            onChange={setSmoothing}
+            thumbProps={{ "aria-labelledby": "compare-smoothing" }}
+          />
+        </Stack>
+      </Group>
+      <MetricChart
+        title={t(`metrics.${metric}`, { defaultValue: metric })}
+        series={runs.map(({ name, metrics }) => ({
+          id: name,
+          label: name,
+          points: metrics.flatMap((row) => (row[metric] === undefined ? [] : [{ x: row.step, y: row[metric] }])),
+          dots: metric.startsWith("eval_"),
+        }))}
+        references={sameReferences(runs)
+          .map(([name, value]) => ({
+            label: t(`evaluation.references.${name}`, { defaultValue: name }),
+            value: metric === "reward" || metric === "eval_reward" ? value : NaN,
+          }))
+          .filter(({ value }) => Number.isFinite(value))}
+        smoothing={smoothing}
+        height={300}
+      />
+    </Stack>
+  );
+}
+
+/** Lines that mean the same for all of the runs. */
+function sameReferences(runs: readonly RunDetails[]): [string, number][] {
+  return Object.entries(runs[0].references).filter(
+    ([name, value]) => ["uniform_legal", "best"].includes(name) && runs.every((run) => run.references[name] === value),
   );
 }
 
