@@ -107,7 +107,6 @@ function BoardGrid(props: BoardProps) {
               className={classes.cell}
               data-square={square}
               tabIndex={square === focused ? 0 : -1}
-              aria-label={cellLabel(t, props, square)}
               aria-disabled={onPlay !== undefined && !canPlay(square)}
               data-playable={canPlay(square) || undefined}
               style={shade(props.probabilities?.[square - 1])}
@@ -121,6 +120,7 @@ function BoardGrid(props: BoardProps) {
               }}
               onFocus={() => setFocused(square)}
             >
+              <span className="hone-unseen">{cellLabel(t, props, square)}</span>
               <CellContent {...props} square={square} />
             </div>
           ))}

@@ -25,7 +25,8 @@ afterAll(() => hone.close());
 const soon = <T>(look: () => T) => expect.poll(look, { timeout: 15_000 });
 const status = (page: Page) => page.getByTestId("game-status");
 const cells = (page: Page) => page.getByRole("grid").getByRole("gridcell");
-const labels = (page: Page) => cells(page).evaluateAll((all) => all.map((one) => one.getAttribute("aria-label") ?? ""));
+const labels = (page: Page) =>
+  cells(page).evaluateAll((all) => all.map((one) => one.querySelector(".hone-unseen")?.textContent ?? ""));
 const freeSquares = async (page: Page) =>
   (await labels(page)).flatMap((label, i) => (/, free/.test(label) ? [i + 1] : []));
 
@@ -90,9 +91,12 @@ test("the slider replays the same position: the squares show each checkpoint's o
   expect(await expected(20)).not.toEqual(await expected(0));
   expect(page.url()).toContain(encodeURIComponent(`${run}:20`));
   // Every frame of the film has been asked by itself.
-  await soon(() => page.getByRole("group", { name: "The position at every checkpoint" }).getByText("%").count()).toBe(
-    3,
-  );
+  await soon(() =>
+    page
+      .getByRole("group", { name: "The position at every checkpoint" })
+      .getByRole("button", { name: /% on best moves/ })
+      .count(),
+  ).toBe(3);
 });
 
 test("a model against a model over many games, and the score", async () => {

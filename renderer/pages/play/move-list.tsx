@@ -16,6 +16,7 @@ export function MoveList() {
       <div className={classes.plies}>
         {moves.map(({ square, side, blunder, missed_win: missed }, ply) => {
           const verdict = missed ? t("play.moves.missedWin") : blunder ? t("play.moves.blunder") : t("play.moves.best");
+          const text = `${side.toUpperCase()}${square}${blunder || missed ? "??" : ""}`;
           return (
             <Button
               key={ply}
@@ -23,13 +24,11 @@ export function MoveList() {
               variant={look === ply ? "filled" : "default"}
               color={look === ply ? "steel" : "gray"}
               aria-pressed={look === ply}
-              aria-label={t("play.moves.one", { ply: ply + 1, side: side.toUpperCase(), square, verdict })}
+              aria-label={t("play.moves.one", { text, ply: ply + 1, verdict })}
               title={verdict}
               onClick={() => store.lookAt(look === ply ? undefined : ply)}
             >
-              {side.toUpperCase()}
-              {square}
-              {blunder || missed ? "??" : ""}
+              {text}
             </Button>
           );
         })}

@@ -114,13 +114,17 @@ export function TrainingCard() {
               key={reference}
               className={classes.frame}
               {...(i === index && { "aria-current": "true" as const, ref: current })}
-              aria-label={t(summary === undefined ? "play.training.frameWaits" : "play.training.frame", { step, best })}
               onClick={() => {
                 setRunning(false);
                 store.chooseCheckpoint(i);
               }}
             >
-              <span className="hone-numbers">{step}</span>
+              <span className="hone-unseen">
+                {t(summary === undefined ? "play.training.frameWaits" : "play.training.frame", { step, best })}
+              </span>
+              <span className="hone-numbers" aria-hidden>
+                {step}
+              </span>
               <Board
                 size="small"
                 board={position.board}
@@ -133,7 +137,7 @@ export function TrainingCard() {
                   <ShareBar summary={summary} />
                 </div>
               )}
-              <span className={`hone-numbers ${found === undefined ? "hone-muted" : ""}`}>
+              <span className={`hone-numbers ${found === undefined ? "hone-muted" : ""}`} aria-hidden={!failed}>
                 {failed ? t("play.training.gone") : found === undefined ? "…" : best}
               </span>
             </UnstyledButton>
