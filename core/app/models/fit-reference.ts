@@ -20,7 +20,7 @@ export interface FitOptions {
   signal?: AbortSignal;
 }
 
-/** Throws `bad-reference`, `not-here` (something to measure must be), and what the hub throws. */
+/** Throws `bad-reference`, `not-a-model`, `not-here` (something to measure must be), and what the hub throws. */
 export async function fitReference(engine: Engine, reference: string, options: FitOptions = {}): Promise<FitReport> {
   const machine = thisMachine(engine);
   const files = options.source === undefined ? await findHere(reference) : undefined;
@@ -41,6 +41,11 @@ export async function fitReference(engine: Engine, reference: string, options: F
   }
   const { source, hubs, signal } = options;
   const parsed = parseReference(reference, source === undefined ? {} : { source });
+  if (parsed.ref.kind === "dataset") {
+    throw new HoneError("not-a-model", `${parsed.ref.id} is a dataset, which needs no memory for a model`, {
+      fix: `\`hone get --dataset ${parsed.ref.id}\` downloads it`,
+    });
+  }
   const found = await findSnapshot(parsed.ref, { signal, ...(hubs !== undefined && { hubs }) });
   const quant = options.quant ?? parsed.quant ?? (parsed.file?.endsWith(".gguf") === true ? parsed.file : null);
   const { report } = await fitRepository(found.source, found.snapshot, { machine, quant, signal });

@@ -87,6 +87,7 @@ test.each([
   [["fit", "acme/tiny-GGUF:Q3_K_M"], 1, "no-such-quant"],
   [["fit", "acme/tiny-GGUF"], 1, "bad-header"],
   [["fit", "acme/tiny", "--measure"], 1, "not-here"],
+  [["fit", "datasets/acme/rows"], 1, "not-a-model"],
   [["fit", "https://example.org/a/b"], 1, "bad-reference"],
   [["fit", "/nowhere/at/all"], 1, "no-such-model"],
   [["search", "--sort", "colour"], 2, "usage"],

@@ -14,6 +14,7 @@ import {
   type RepoRef,
   type SearchQueryInput,
 } from "../../../../core/contract/hub.ts";
+import { datasetSnapshot, datasetSplits } from "../../../../core/hub/dataset-files.ts";
 import { findSnapshot } from "../../../../core/hub/find-snapshot.ts";
 import { openSource } from "../../../../core/hub/sources/open-hub.ts";
 import type { HubSource } from "../../../../core/hub/sources/source.ts";
@@ -36,6 +37,9 @@ const others = ["qwen2", "qwen3", "gemma3_text", "mamba"].map(
     }),
 );
 const qwen = new TestRepository("model", "Qwen/Qwen3-0.6B", sampleFiles("q", 100), { licence: "apache-2.0" });
+const plainRows = new TestRepository("dataset", "acme/plain", { "train.jsonl": "{}\n" });
+const partRows = new TestRepository("dataset", "acme/part", { "train.jsonl": "{}\n" });
+partRows.commit({ "default/partial-train/0000.parquet": "PAR1" }, "refs/convert/parquet");
 const base = tagged.resolve("main") ?? "";
 
 let hub: HubServer;
@@ -44,7 +48,19 @@ beforeAll(async () => {
   tagged.tag("v1.0", base);
   tagged.commit(sampleFiles("acme/tagged", 2000));
   hub = await startHubServer({
-    repositories: [tiny, tagged, gatedModel(), ggufModel(), sampleDataset(), hostile, absolute, qwen, ...others],
+    repositories: [
+      tiny,
+      tagged,
+      gatedModel(),
+      ggufModel(),
+      sampleDataset(),
+      plainRows,
+      partRows,
+      hostile,
+      absolute,
+      qwen,
+      ...others,
+    ],
     tokens: { [token]: ["acme/locked"], hf_other: [] },
     pageSize: 3,
   });
@@ -217,7 +233,7 @@ describe("search", () => {
 
   test("GGUF repositories, datasets, the limit, and that there is more", async () => {
     expect((await search({ format: "gguf" })).ids).toEqual(["acme/tiny-GGUF"]);
-    expect((await search({ kind: "dataset" })).ids).toEqual(["acme/rows"]);
+    expect((await search({ kind: "dataset", text: "rows" })).ids).toEqual(["acme/rows"]);
     const some = await search({ limit: 2 });
     expect(some.ids).toHaveLength(2);
     expect(some.more).toBe(true);
@@ -295,6 +311,29 @@ describe("settings", () => {
     expect(sent(openSource("huggingface"))).toBeUndefined();
     vi.stubEnv("HF_TOKEN", " hf_given ");
     expect(sent(openSource("huggingface"))).toBe("Bearer hf_given");
+  });
+});
+
+describe("a dataset's Parquet branch", () => {
+  const read = async (id: string, revision = "main") => {
+    const source = open("huggingface");
+    return datasetSnapshot(source, { source: "huggingface", kind: "dataset", id, revision });
+  };
+
+  test("is taken where there is a whole one, and its parts are told by its folders", async () => {
+    const snapshot = await read("acme/rows");
+    expect(snapshot.ref.revision).toBe("refs/convert/parquet");
+    expect(datasetSplits(snapshot).map(({ split, files }) => [split, files])).toEqual([
+      ["train", ["default/train/0000.parquet"]],
+      ["test", ["default/test/0000.parquet"]],
+    ]);
+  });
+
+  test("is left where only a part was converted, where there is none, and where a revision was asked for", async () => {
+    expect((await read("acme/part")).ref.revision).toBe("main");
+    expect((await read("acme/plain")).ref.revision).toBe("main");
+    expect((await read("acme/rows", "refs/convert/parquet")).files).toHaveLength(2);
+    await expect(read("acme/none")).rejects.toThrow(code("no-such-repo"));
   });
 });
 
