@@ -46,6 +46,9 @@ interface Running {
   ended: Promise<void>;
 }
 
+/** Nobody waits in front of it: a lost network is borne for an hour. */
+const queuePatience = { total: 3600 };
+
 /** Ended downloads that the list keeps. */
 const keptEnded = 50;
 
@@ -261,6 +264,7 @@ export class DownloadQueue {
         files,
         target,
         {
+          patience: queuePatience,
           ...this.#options.download,
           signal,
           bandwidthLimit: this.#throttle,
