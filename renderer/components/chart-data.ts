@@ -25,7 +25,10 @@ export interface ChartSeries {
   dots?: boolean;
 }
 
-/** One place on the x axis: `<id>` is the smoothed value, `<id> raw` the measured one, `<id> band` its interval. */
+/**
+ * One place on the x axis: `<id>` is the smoothed value, `<id> raw` the measured one, `<id> band` its interval. Behind a gap
+ * a curve goes on as `<id> #1`, `<id> #2` …
+ */
 export type ChartRow = { x: number } & Record<string, number | [number, number] | undefined>;
 
 /** More points than this are not told apart on a screen. */
@@ -59,6 +62,26 @@ export function thin(points: readonly Point[], most = mostPoints): Point[] {
   return points.filter((point) => kept.has(point));
 }
 
+/** So many usual distances without a value are a gap, which no line bridges. */
+const gap = 3;
+/** A curve in more pieces than this is drawn as one. */
+const mostPieces = 12;
+
+/** Where the pieces of a curve begin: x of their first points. */
+export function piecesOf(points: readonly Point[]): number[] {
+  if (points.length === 0) return [];
+  const steps = points.slice(1).map(({ x }, i) => x - points[i].x);
+  const usual = [...steps].sort((a, b) => a - b)[Math.floor(steps.length / 2)] ?? 0;
+  const begins = points.flatMap(({ x }, i) => (i === 0 || steps[i - 1] > gap * usual ? [x] : []));
+  return begins.length > mostPieces ? begins.slice(0, 1) : begins;
+}
+
+/** The keys of a curve's pieces in the rows. */
+export function pieceKeys({ id, points, dots = false }: ChartSeries): string[] {
+  const count = dots ? 1 : Math.max(1, piecesOf(points).length);
+  return Array.from({ length: count }, (_, i) => (i === 0 ? id : `${id} #${i}`));
+}
+
 /** `log`: values that have no logarithm are left out. */
 export function chartRows(
   series: readonly ChartSeries[],
@@ -70,11 +93,16 @@ export function chartRows(
     rows.set(x, known);
     return known;
   };
-  for (const { id, points, band = [], dots = false } of series) {
+  for (const one of series) {
+    const { id, points, band = [], dots = false } = one;
     const usable = log ? points.filter(({ y }) => y > 0) : points;
     const raw = thin(usable);
-    for (const { x, y } of raw) row(x)[dots ? id : `${id} raw`] = y;
-    if (!dots) for (const { x, y } of thin(smooth(usable, smoothing))) row(x)[id] = y;
+    const begins = piecesOf(points);
+    const keys = pieceKeys(one);
+    const keyAt = (x: number) =>
+      keys[Math.max(0, Math.min(keys.length, begins.filter((first) => first <= x).length) - 1)];
+    for (const { x, y } of raw) row(x)[dots ? id : `${keyAt(x)} raw`] = y;
+    if (!dots) for (const { x, y } of thin(smooth(usable, smoothing))) row(x)[keyAt(x)] = y;
     for (const { x, lo, hi } of band) if (!log || lo > 0) row(x)[`${id} band`] = [lo, hi];
   }
   return [...rows.values()].sort((a, b) => a.x - b.x);
@@ -99,7 +127,8 @@ export function yDomain(rows: readonly ChartRow[], references: readonly number[]
   }
   for (const value of references) if (!log || value > 0) take(value);
   if (low > high) return [0, 1];
-  const scale = Math.max(Math.abs(low), Math.abs(high), 1e-6);
+  if (low === 0 && high === 0) return log ? [0.1, 10] : [0, 1];
+  const scale = Math.max(Math.abs(low), Math.abs(high));
   if (high - low < scale * 1e-6) return log ? [low / 2, high * 2] : [low - scale * 0.1, high + scale * 0.1];
   if (log) return [low / 1.2, high * 1.2];
   const room = (high - low) * 0.06;

@@ -17,7 +17,7 @@ import {
 } from "recharts";
 import { formatSeconds } from "../../core/contract/units.ts";
 import classes from "./charts.module.css";
-import { chartRows, niceTicks, yDomain, type ChartSeries } from "./chart-data.ts";
+import { chartRows, pieceKeys, niceTicks, yDomain, type ChartSeries } from "./chart-data.ts";
 
 export interface ChartMarker {
   x: number;
@@ -102,6 +102,7 @@ export function MetricChart(props: MetricChartProps) {
                   dataKey="x"
                   type="number"
                   domain={["dataMin", "dataMax"]}
+                  {...(rows.length > 1 && { ticks: niceTicks([rows[0].x, rows[rows.length - 1].x], 6) })}
                   tickFormatter={xText}
                   tick={{ fontSize: 11, fill: "var(--hone-muted)" }}
                   stroke="var(--hone-line)"
@@ -111,7 +112,7 @@ export function MetricChart(props: MetricChartProps) {
                   scale={log ? "log" : "linear"}
                   {...(!log && { ticks: niceTicks(domain) })}
                   allowDataOverflow
-                  width={52}
+                  width={58}
                   tickFormatter={format}
                   tick={{ fontSize: 11, fill: "var(--hone-muted)" }}
                   stroke="var(--hone-line)"
@@ -149,46 +150,7 @@ export function MetricChart(props: MetricChartProps) {
                     {...(kind === "resume" && { strokeDasharray: "3 3" })}
                   />
                 ))}
-                {series.flatMap(({ id: key, band, dots = false }, index) => [
-                  ...(band === undefined
-                    ? []
-                    : [
-                        <Area
-                          key={`${key} band`}
-                          dataKey={`${key} band`}
-                          stroke="none"
-                          fill={colorOf(index)}
-                          fillOpacity={0.15}
-                          isAnimationActive={false}
-                          connectNulls
-                        />,
-                      ]),
-                  ...(dots
-                    ? []
-                    : [
-                        <Line
-                          key={`${key} raw`}
-                          dataKey={`${key} raw`}
-                          stroke={colorOf(index)}
-                          strokeOpacity={smoothing > 0 ? 0.25 : 0}
-                          strokeWidth={1}
-                          dot={false}
-                          activeDot={false}
-                          isAnimationActive={false}
-                          connectNulls
-                        />,
-                      ]),
-                  <Line
-                    key={key}
-                    dataKey={key}
-                    stroke={colorOf(index)}
-                    strokeWidth={dots ? 1.5 : 2}
-                    dot={dots ? { r: 2.5, fill: colorOf(index), strokeWidth: 0 } : false}
-                    activeDot={{ r: 3 }}
-                    isAnimationActive={false}
-                    connectNulls
-                  />,
-                ])}
+                {series.flatMap((one, index) => curvesOf(one, colorOf(index), smoothing > 0))}
               </ComposedChart>
             </ResponsiveContainer>
           </div>
@@ -207,6 +169,46 @@ export function MetricChart(props: MetricChartProps) {
       )}
     </figure>
   );
+}
+
+/** The interval, the measured values faintly, and over them the smoothed ones; in pieces where there is a gap. */
+function curvesOf(series: ChartSeries, color: string, isSmoothed: boolean) {
+  const { id, band, dots = false } = series;
+  const line = { stroke: color, isAnimationActive: false, connectNulls: true };
+  return [
+    band !== undefined && (
+      <Area
+        key={`${id} band`}
+        dataKey={`${id} band`}
+        {...line}
+        stroke="none"
+        fill={color}
+        fillOpacity={0.15}
+        activeDot={false}
+      />
+    ),
+    ...pieceKeys(series).flatMap((key) => [
+      isSmoothed && !dots && (
+        <Line
+          key={`${key} raw`}
+          dataKey={`${key} raw`}
+          {...line}
+          strokeOpacity={0.25}
+          strokeWidth={1}
+          dot={false}
+          activeDot={false}
+        />
+      ),
+      <Line
+        key={key}
+        dataKey={key}
+        {...line}
+        strokeWidth={dots ? 1.5 : 2}
+        dot={dots ? { r: 2.5, fill: color, strokeWidth: 0 } : false}
+        activeDot={{ r: 3 }}
+      />,
+    ]),
+  ];
 }
 
 /** A curve in one sentence, for who cannot see it. */

@@ -45,7 +45,14 @@ export function createRunStore(api: Api, name: string): RunStore {
   return Object.assign(store, {
     follow() {
       const abort = new AbortController();
+      let wasActive = false;
       const ends = [
+        // However it ended, what is in its folder now is the truth.
+        api.subscribe("jobs", (jobs) => {
+          const isActive = jobs.some((job) => job.run === name && job.ended === null);
+          if (wasActive && !isActive) void read(abort.signal);
+          wasActive = isActive;
+        }),
         api.subscribe(
           "run",
           (news) => {

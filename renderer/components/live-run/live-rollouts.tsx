@@ -1,12 +1,13 @@
-/** Answers of the newest step, as they come. */
+/** Answers as they come: of the newest step, or of one that is looked back at. Only what is shown is fetched. */
 
-import { Button, Group, Stack, Text } from "@mantine/core";
+import { Button, Group, SegmentedControl, Slider, Stack, Text } from "@mantine/core";
 import { Pause, Play } from "lucide-react";
 import { useEffect, useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { RunDetails } from "../../../core/contract/api/run-calls.ts";
 import { useCall } from "../../app/hone-context.tsx";
 import { LoadedView } from "../loaded-view.tsx";
+import { Term } from "../term.tsx";
 import classes from "./live-run.module.css";
 import { RolloutCard } from "./rollout-card.tsx";
 
@@ -16,22 +17,29 @@ const pause = 1500;
 
 export function LiveRollouts({ run }: { run: RunDetails }) {
   const { t } = useTranslation();
-  const newest = run.rollout_steps.at(-1);
+  const steps = run.rollout_steps;
+  const newest = steps.at(-1);
   const [step, setStep] = useState(newest);
   const [held, setHeld] = useState(false);
+  const [kind, setKind] = useState<"prompts" | "group">("prompts");
+  const isLate = !held && newest !== undefined && newest !== step;
   useEffect(() => {
-    if (held || newest === undefined || newest === step) return undefined;
+    if (!isLate) return undefined;
     const timer = setTimeout(() => setStep(newest), step === undefined ? 0 : pause);
     return () => clearTimeout(timer);
     // A newer step does not begin the wait anew, or a fast run would never be shown.
     // eslint-disable-next-line react-hooks/exhaustive-deps
-  }, [held, step, newest === undefined || newest === step]);
+  }, [isLate, step]);
   const loaded = useCall(
-    "runs.rollouts",
-    { run: run.name, step: step ?? 0, limit: shown },
+    "train.answers",
+    { run: run.name, step: step ?? 0, prompt: kind === "group" ? 0 : null, limit: shown },
     { enabled: step !== undefined },
   );
   if (step === undefined) return null;
+  const look = (index: number) => {
+    setHeld(true);
+    setStep(steps[index]);
+  };
   return (
     <Stack gap="xs" component="section" aria-label={t("train.answers")} miw={0}>
       <Group justify="space-between">
@@ -47,17 +55,43 @@ export function LiveRollouts({ run }: { run: RunDetails }) {
           {held ? t("train.follow") : t("train.hold")}
         </Button>
       </Group>
+      <Slider
+        size="sm"
+        min={0}
+        max={Math.max(0, steps.length - 1)}
+        value={Math.max(0, steps.indexOf(step))}
+        onChange={look}
+        label={(index) => steps[index]}
+        disabled={steps.length < 2}
+        thumbProps={{ "aria-label": t("train.answersStep"), "aria-valuetext": String(step) }}
+      />
+      <SegmentedControl
+        size="xs"
+        data={(["prompts", "group"] as const).map((value) => ({ value, label: t(`train.show.${value}`) }))}
+        value={kind}
+        onChange={(value) => setKind(value as typeof kind)}
+        aria-label={t("train.answers")}
+      />
       <div className={classes.rollouts} tabIndex={0} role="region" aria-label={t("train.answersOf", { step })}>
         <LoadedView of={loaded}>
-          {({ rollouts }) => (
+          {({ answers }) => (
             <>
-              {rollouts.map((line) => (
+              {answers.map((line) => (
                 <RolloutCard key={line.trajectory_id} task={run.task} line={line} />
               ))}
+              {run.task !== "tic-tac-toe" && answers[0] !== undefined && (
+                <details className={classes.prompt}>
+                  <summary>{t("train.prompt")}</summary>
+                  <pre>{answers[0].prompt}</pre>
+                </details>
+              )}
             </>
           )}
         </LoadedView>
       </div>
+      <Text size="xs" className="hone-muted">
+        <Term name="token_certainty" />
+      </Text>
     </Stack>
   );
 }

@@ -7,12 +7,13 @@ import { useTranslation } from "react-i18next";
 import { useStore } from "zustand";
 import type { RunDetails } from "../../../core/contract/api/run-calls.ts";
 import { formatCount } from "../../../core/contract/units.ts";
-import { useApi } from "../../app/hone-context.tsx";
+import { useApi, useApp } from "../../app/hone-context.tsx";
 import { createRunStore } from "../../stores/run-store.ts";
 import { MetricChart, type ChartMarker } from "../charts.tsx";
 import { ErrorBox } from "../error-box.tsx";
 import { Loading } from "../loaded-view.tsx";
 import { LiveRollouts } from "./live-rollouts.tsx";
+import { LoadChart } from "./load-chart.tsx";
 import classes from "./live-run.module.css";
 import { RunAlarms } from "./run-alarms.tsx";
 import { chartPlans, chartSeries, percentFormat } from "./run-charts.ts";
@@ -30,7 +31,7 @@ export function LiveRun({ run: name }: { run: string }) {
   return (
     <Stack gap="sm">
       <RunControls run={run} />
-      <RunAlarms events={run.events} />
+      <RunAlarms run={run} />
       <div className={classes.columns}>
         <RunCharts run={drawn} />
         <LiveRollouts run={run} />
@@ -54,6 +55,10 @@ const RunCharts = memo(function RunCharts({ run }: { run: RunDetails }) {
   const references = Object.entries(run.references)
     .filter(([id]) => !(id in dullReferences))
     .map(([id, value]) => ({ label: t(`evaluation.references.${id}`, { defaultValue: id }), value }));
+  // What the model could do before training: the line that a run has to leave behind.
+  const first = run.metrics.find(({ step }) => step === 0)?.["eval_reward"];
+  if (first !== undefined) references.push({ label: t("train.base"), value: first });
+  const isActive = useApp(({ jobs }) => jobs.some((job) => job.run === run.name && job.ended === null));
   return (
     <Stack gap="sm" miw={0}>
       <div className={classes.controls}>
@@ -104,6 +109,11 @@ const RunCharts = memo(function RunCharts({ run }: { run: RunDetails }) {
             />
           </div>
         ))}
+        {isActive && (
+          <div className="hone-card">
+            <LoadChart />
+          </div>
+        )}
       </div>
     </Stack>
   );

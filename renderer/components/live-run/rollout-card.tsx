@@ -2,19 +2,23 @@
 
 import { Badge, Button, Group, Stack, Text, Tooltip } from "@mantine/core";
 import { useTranslation } from "react-i18next";
+import type { ShownAnswer } from "../../../core/contract/api/train-calls.ts";
 import type { RolloutLine } from "../../../core/contract/run.ts";
 import { AnswerBoard } from "../answer-board.tsx";
+import { Conversation, TokenText } from "../conversation.tsx";
 import { Term } from "../term.tsx";
 import classes from "./rollout-card.module.css";
 
 interface RolloutCardProps {
   task: string;
-  line: RolloutLine;
+  /** With its tokens, which are then coloured by how likely they were, or without. */
+  line: RolloutLine | ShownAnswer;
   onPrompt?: (rowId: string) => void;
 }
 
 export function RolloutCard({ task, line, onPrompt }: RolloutCardProps) {
   const { t } = useTranslation();
+  const tokens = "tokens" in line ? line.tokens : undefined;
   return (
     <Stack gap={6} className={classes.card} component="article" aria-label={`${line.row_id} ${line.sample_index + 1}`}>
       <Group justify="space-between" gap="xs" wrap="nowrap" align="flex-start">
@@ -27,14 +31,24 @@ export function RolloutCard({ task, line, onPrompt }: RolloutCardProps) {
           </Text>
         </Group>
         <Text size="xs" className="hone-muted hone-numbers">
-          {t("runs.answers.tokens", { count: line.completion_ids.length })}
+          {t("runs.answers.tokens", { count: "tokens" in line ? line.tokens.length : line.completion_ids.length })}
         </Text>
       </Group>
       <Group gap="sm" wrap="nowrap" align="flex-start">
         {task === "tic-tac-toe" && <AnswerBoard rowId={line.row_id} completion={line.completion} />}
-        <Text size="xs" className={classes.text}>
-          {line.completion === "" ? "–" : line.completion}
-        </Text>
+        {line.messages !== undefined ? (
+          <Conversation messages={line.messages} label={t("train.conversation")} folded={[0]} />
+        ) : (
+          <Text size="xs" className={classes.text} component="div">
+            {tokens !== undefined && tokens.length > 0 ? (
+              <TokenText tokens={tokens} />
+            ) : line.completion === "" ? (
+              "–"
+            ) : (
+              line.completion
+            )}
+          </Text>
+        )}
       </Group>
       <Group gap={4}>
         {line.failure !== null && (
