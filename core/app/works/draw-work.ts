@@ -6,13 +6,15 @@ import type { ChatMessage, ToolDefinition } from "../../contract/chat.ts";
 import type { EvalItem } from "../../contract/eval.ts";
 import { HoneError } from "../../contract/errors.ts";
 import { writeFileAtomic } from "../../files/atomic.ts";
+import { Random } from "../../contract/random.ts";
+import { evaluateTask } from "../../evaluate/evaluate-task.ts";
 import { openTask } from "../../tasks/open-task.ts";
 import { isBuiltIn } from "../../tasks/tasks.ts";
-import { toolsOf, type Task, type TaskRow } from "../../tasks/task.ts";
+import { rowsFor, toolsOf, type Task, type TaskRow } from "../../tasks/task.ts";
 import { callOpen } from "../../text/markers.ts";
 import { parseAssistant } from "../../text/parse-assistant.ts";
 import { columnsOf } from "../data/stored-rollouts.ts";
-import { evaluatePolicy } from "../evaluation/evaluate-model.ts";
+import { usualSettings } from "../evaluation/evaluate-model.ts";
 import { newDrawnFile } from "../rewards/lab-source.ts";
 import type { WorkContext } from "../service/work.ts";
 import { Session } from "../session.ts";
@@ -37,23 +39,27 @@ export async function drawWork(
     });
     try {
       context.report({ phase: "sampling" });
-      const request = { model, task: reference, split: "train" as const, limit: rows, samples, temperature, seed };
       const begun = performance.now();
-      const { items } = await evaluatePolicy(
-        task,
-        opened,
-        { ...request, greedy: false, games: 0 },
-        {},
-        {
-          signal: context.signal,
-          onProgress: ({ stage, done, total }) => {
-            if (stage !== "sampled") return;
-            const left = done === 0 ? null : (((performance.now() - begun) / 1000) * (total - done)) / done;
-            context.report({ progress: { done, total, unit: "answer" }, seconds_left: left });
-          },
+      const picked = differentRows(task, rows, seed);
+      const { maxTokens, splitSeed } = usualSettings(model, reference);
+      const { items } = await evaluateTask(task, opened.policy, {
+        model: opened.files.name,
+        split: "train",
+        splitSeed,
+        rows: picked,
+        samples,
+        temperature,
+        seed,
+        maxTokens,
+        greedy: false,
+        games: false,
+        signal: context.signal,
+        onProgress: ({ done, total }) => {
+          const left = done === 0 ? null : (((performance.now() - begun) / 1000) * (total - done)) / done;
+          context.report({ progress: { done, total, unit: "answer" }, seconds_left: left });
         },
-      );
-      const known = new Map(task.rows("train").map((row) => [row.id, row]));
+      });
+      const known = new Map(picked.map((row) => [row.id, row]));
       const order = [...new Set(items.map(({ row_id }) => row_id))];
       const lines = items.flatMap((item) => {
         const row = known.get(item.row_id);
@@ -74,6 +80,14 @@ export async function drawWork(
   } finally {
     await task.close?.();
   }
+}
+
+/** Rows of as many problems as possible: mirror images of one board would say the same about a reward. */
+function differentRows(task: Task, count: number, seed: number): TaskRow[] {
+  const rows = new Random(seed).split("lab rows").shuffle(rowsFor(task, task.rows("train"), "prompt"));
+  const first = [...new Map(rows.toReversed().map((row) => [task.problem(row), row])).values()].reverse();
+  const chosen = new Set(first.slice(0, count));
+  return [...chosen, ...rows.filter((row) => !chosen.has(row)).slice(0, Math.max(0, count - chosen.size))];
 }
 
 /** A line as a run keeps it, with the columns of its row beside it. */

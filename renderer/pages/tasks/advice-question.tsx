@@ -42,9 +42,9 @@ export function AdviceQuestionCard({ number, condition, answer, onAnswer }: Advi
         </Group>
       </Group>
       <Radio.Group
-        aria-label={title}
+        label={<span className="hone-unseen">{title}</span>}
         value={answer ?? "unsure"}
-        onChange={(value) => onAnswer(value === "unsure" ? null : (value))}
+        onChange={(value) => onAnswer(value === "unsure" ? null : value)}
       >
         <Group>
           <Radio value="yes" label={t("tasks.advice.answer.yes")} />

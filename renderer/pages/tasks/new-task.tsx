@@ -82,11 +82,7 @@ function NewTaskForm({ onClose }: { onClose: () => void }) {
           data-autofocus
           required
         />
-        <Radio.Group
-          label={t("tasks.make.template")}
-          value={template}
-          onChange={(value) => setTemplate(value)}
-        >
+        <Radio.Group label={t("tasks.make.template")} value={template} onChange={(value) => setTemplate(value)}>
           <Stack gap="xs" mt={4}>
             {taskTemplateNames.map((one) => (
               <Radio.Card key={one} value={one} p="sm" radius="sm">

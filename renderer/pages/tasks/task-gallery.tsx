@@ -172,7 +172,7 @@ function TaskMenu({ task: { reference, name, place, path } }: { task: ListedTask
       setError(failed);
     }
   };
-  const { reveal } = api.shell;
+  const { shell } = api;
   return (
     <>
       <Menu position="bottom-end">
@@ -182,8 +182,8 @@ function TaskMenu({ task: { reference, name, place, path } }: { task: ListedTask
           </ActionIcon>
         </Menu.Target>
         <Menu.Dropdown>
-          {reveal !== undefined && path !== null && (
-            <Menu.Item onClick={() => void reveal(path)}>{t("tasks.reveal")}</Menu.Item>
+          {shell.reveal !== undefined && path !== null && (
+            <Menu.Item onClick={() => void shell.reveal?.(path)}>{t("tasks.reveal")}</Menu.Item>
           )}
           <Menu.Item
             {...(place === "library" && { color: "red" })}
