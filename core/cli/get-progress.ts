@@ -7,9 +7,12 @@ import { paint, say } from "./terminal.ts";
 import { cutVisible } from "./train-progress.ts";
 
 const barWidth = 28;
-const nameWidth = 36;
+const fileBarWidth = 12;
+const nameWidth = 32;
 /** Bars of files at once; a repository may have hundreds. */
 const mostFiles = 6;
+/** A file's speed is that of the last seconds. */
+const speedMs = 3000;
 /** Between two plain lines. */
 const plainMs = 5000;
 
@@ -18,6 +21,8 @@ export class GetProgress {
   #drawn = 0;
   #told = Number.NEGATIVE_INFINITY;
   #note: string | null = null;
+  /** By path: what was there some seconds ago and since. */
+  readonly #seen = new Map<string, { time: number; done: number }[]>();
   last: DownloadProgress | undefined;
 
   constructor(live = process.stderr.isTTY) {
@@ -27,13 +32,21 @@ export class GetProgress {
   readonly show = (progress: DownloadProgress): void => {
     this.last = progress;
     if (progress.bytes_done === progress.bytes && progress.fetched_bytes === 0) return;
-    if (this.#live) this.#draw(progressLines(progress));
+    if (this.#live) this.#draw(progressLines(progress, (file) => this.#speed(file)));
     else this.#sayPlain(progress);
   };
 
   /** The panel goes: what follows says how it ended. */
   end(): void {
     this.#erase();
+  }
+
+  #speed({ path, done }: FileProgress): number {
+    const now = performance.now();
+    const samples = [...(this.#seen.get(path) ?? []), { time: now, done }].filter(({ time }) => now - time < speedMs);
+    this.#seen.set(path, samples);
+    const [first] = samples;
+    return now - first.time < 200 ? 0 : (1000 * Math.max(0, done - first.done)) / (now - first.time);
   }
 
   #sayPlain(progress: DownloadProgress): void {
@@ -65,8 +78,8 @@ function totalText({ bytes, bytes_done, bytes_per_second, seconds_left }: Downlo
   return `${formatPercent(Math.floor(100 * share) / 100)}  ${formatBytes(bytes_done)} of ${formatBytes(bytes)}${speed}${left}`;
 }
 
-/** Files that move, then the whole, then what it waits for. */
-export function progressLines(progress: DownloadProgress): string[] {
+/** Files that move, then the whole, then what it waits for. `speedOf`: bytes per second of one file. */
+export function progressLines(progress: DownloadProgress, speedOf: (file: FileProgress) => number): string[] {
   const moving = progress.files.filter(({ state }) => state === "downloading" || state === "checking");
   const waiting = progress.files.filter(({ state }) => state === "waiting").length;
   const done = progress.files.filter(({ state }) => state === "done").length;
@@ -77,21 +90,21 @@ export function progressLines(progress: DownloadProgress): string[] {
     `from ${hubSourceLabels[progress.source]}`,
   ];
   return [
-    ...moving.slice(0, mostFiles).map(fileLine),
-    `${bar(progress.bytes === 0 ? 1 : progress.bytes_done / progress.bytes)}  ${totalText(progress)}`,
+    ...moving.slice(0, mostFiles).map((file) => fileLine(file, speedOf(file))),
+    `${bar(progress.bytes === 0 ? 1 : progress.bytes_done / progress.bytes, barWidth)}  ${totalText(progress)}`,
     paint("dim", counts.join(" · "), process.stderr),
     ...(progress.note === null ? [] : [paint("yellow", progress.note, process.stderr)]),
   ];
 }
 
-function fileLine({ path, size, done, state }: FileProgress): string {
+function fileLine({ path, size, done, state }: FileProgress, speed: number): string {
   const name = path.length > nameWidth ? `…${path.slice(1 - nameWidth)}` : path.padEnd(nameWidth);
-  const share = size === 0 ? 1 : done / size;
-  const what = state === "checking" ? "checking" : `${formatBytes(done)} of ${formatBytes(size)}`;
-  return `${name}  ${bar(share)}  ${what}`;
+  const rate = speed > 0 ? `  ${formatBytes(speed)}/s  ${formatSeconds(Math.round((size - done) / speed))}` : "";
+  const what = state === "checking" ? "checking" : `${formatBytes(done)} of ${formatBytes(size)}${rate}`;
+  return `${name}  ${bar(size === 0 ? 1 : done / size, fileBarWidth)}  ${what}`;
 }
 
-function bar(share: number): string {
-  const full = Math.round(barWidth * share);
-  return paint("cyan", "━".repeat(full), process.stderr) + paint("dim", "━".repeat(barWidth - full), process.stderr);
+function bar(share: number, width: number): string {
+  const full = Math.round(width * share);
+  return paint("cyan", "━".repeat(full), process.stderr) + paint("dim", "─".repeat(width - full), process.stderr);
 }

@@ -2,12 +2,11 @@
 
 import { createInterface } from "node:readline/promises";
 import type { Command } from "commander";
-import { CancelledError } from "../contract/errors.ts";
 import { formatBytes, plural } from "../contract/units.ts";
 import { findLeftovers, removeLeftovers } from "../hub/storage/leftovers.ts";
 import { planRemoval, removeModel, type RemovalPlan } from "../hub/storage/remove-model.ts";
 import { runs, type Cli } from "./command.ts";
-import { print, printJson, usageError } from "./terminal.ts";
+import { exitCodes, print, printJson, say, usageError } from "./terminal.ts";
 
 export function addRemoveCommand(program: Command): void {
   const command = program
@@ -31,7 +30,7 @@ export function addRemoveCommand(program: Command): void {
     if (!cli.json) print(planText(plan));
     const { reference, bytes, paths, kept_paths } = plan;
     if (isDry) return cli.json ? printJson({ reference, removed: false, bytes, paths, kept_paths }) : undefined;
-    if (flags["yes"] !== true) await confirm(cli, `delete ${reference}?`);
+    if (flags["yes"] !== true && !(await confirm(cli, `delete ${reference}?`))) return declined();
     const removal = removeModel(plan);
     if (cli.json) return printJson(removal);
     print(`${reference} is deleted, ${formatBytes(removal.bytes)} are free again`);
@@ -43,7 +42,7 @@ function planText({ paths, kept_paths, bytes }: RemovalPlan): string {
   return [...paths.map((path) => `  ${path}`), ...kept, `frees ${formatBytes(bytes)}`].join("\n");
 }
 
-async function cleanUp(cli: Cli, isDry: boolean, isSure: boolean): Promise<void> {
+async function cleanUp(cli: Cli, isDry: boolean, isSure: boolean): Promise<number | void> {
   const leftovers = findLeftovers();
   const bytes = leftovers.reduce((sum, one) => sum + one.bytes, 0);
   const result = { reference: "leftovers", bytes, paths: leftovers.map(({ path }) => path), kept_paths: [] };
@@ -53,21 +52,26 @@ async function cleanUp(cli: Cli, isDry: boolean, isSure: boolean): Promise<void>
     print(`frees ${formatBytes(bytes)}; downloads of them begin anew`);
   }
   if (isDry || leftovers.length === 0) return cli.json ? printJson({ ...result, removed: false }) : undefined;
-  if (!isSure) await confirm(cli, "delete them?");
+  if (!isSure && !(await confirm(cli, "delete them?"))) return declined();
   const freed = removeLeftovers(leftovers);
   if (cli.json) printJson({ ...result, bytes: freed, removed: true });
   else print(`${formatBytes(freed)} are free again`);
 }
 
+/** What follows in a shell with `&&` was meant for afterwards. */
+function declined(): number {
+  say("nothing was deleted");
+  return exitCodes.failed;
+}
+
 /** Asks a person. Where there is none, nothing is deleted without `--yes`. */
-async function confirm({ json, signal }: Cli, question: string): Promise<void> {
+async function confirm({ json, signal }: Cli, question: string): Promise<boolean> {
   if (json || !process.stdin.isTTY || !process.stderr.isTTY) {
     throw usageError("nothing was deleted: there is nobody to ask", "add --yes, or --dry-run to see what would go");
   }
   const lines = createInterface({ input: process.stdin, output: process.stderr });
   try {
-    const answer = await lines.question(`${question} [y/N] `, { signal });
-    if (!/^y(?:es)?$/i.test(answer.trim())) throw new CancelledError("nothing was deleted");
+    return /^y(?:es)?$/i.test((await lines.question(`${question} [y/N] `, { signal })).trim());
   } finally {
     lines.close();
   }

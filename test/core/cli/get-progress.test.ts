@@ -29,24 +29,27 @@ const progress: DownloadProgress = {
 };
 
 test("files that move, the whole, and what waits", () => {
-  expect(progressLines(progress)).toEqual([
-    `model-00001-of-00002.safetensors      ${"━".repeat(28)}  500 B of 1 kB`,
-    `model-00002-of-00002.safetensors      ${"━".repeat(28)}  checking`,
-    `${"━".repeat(28)}  62 %  2.5 kB of 4 kB, 500 B/s, 3 s left`,
+  expect(progressLines(progress, () => 250)).toEqual([
+    `model-00001-of-00002.safetensors  ${"━".repeat(6)}${"─".repeat(6)}  500 B of 1 kB  250 B/s  2 s`,
+    `model-00002-of-00002.safetensors  ${"━".repeat(12)}  checking`,
+    `${"━".repeat(18)}${"─".repeat(10)}  62 %  2.5 kB of 4 kB, 500 B/s, 3 s left`,
     "1 file done · 1 waiting · from Hugging Face",
   ]);
 });
 
 test("many files and long names stay few lines; a wait is told", () => {
   const files = Array.from({ length: 9 }, (_, i) => file(`${"deep/".repeat(12)}part-${i}.bin`, 10, "downloading"));
-  const lines = progressLines({
-    ...progress,
-    files,
-    note: "the hub asks to wait; next attempt in 3 s",
-    seconds_left: null,
-  });
+  const lines = progressLines(
+    {
+      ...progress,
+      files,
+      note: "the hub asks to wait; next attempt in 3 s",
+      seconds_left: null,
+    },
+    () => 0,
+  );
   expect(lines).toHaveLength(9);
-  expect(lines[0]).toMatch(/^….{35} {2}━/);
+  expect(lines[0]).toMatch(/^….{31} {2}─/);
   expect(lines[7]).toBe("0 files done · 3 more under way · from Hugging Face");
   expect(lines[8]).toBe("the hub asks to wait; next attempt in 3 s");
   expect(lines[6]).not.toContain("left");
