@@ -3,6 +3,7 @@
 import type { DataFormat, RowPlace, SetAsideRow } from "../contract/data.ts";
 import { HoneError } from "../contract/errors.ts";
 import { isRecord } from "../contract/is-record.ts";
+import { plural } from "../contract/units.ts";
 import { Cursor, type Bytes, type RecordIndex } from "./bytes.ts";
 import { splitCells, type Delimiter } from "./csv-records.ts";
 import { decodeText, parseJson, type BigInteger } from "./parse-json.ts";
@@ -144,9 +145,9 @@ export function readCells(header: readonly string[], delimiter: Delimiter): Read
     const { cells } = split;
     const extra = cells.slice(header.length).some((cell) => cell !== "");
     if (extra || cells.length < header.length) {
-      const mark = delimiter === "\t" ? "tab" : delimiter;
+      const mark = { ",": "comma", "\t": "tab", ";": "semicolon" }[delimiter];
       return {
-        fault: `${cells.length} cells where the header has ${header.length}: put a cell that holds ${mark} or a line break in quotes`,
+        fault: `${plural(cells.length, "cell")} where the header has ${header.length}; put a cell that holds a ${mark} or a line break in quotes`,
       };
     }
     return { record: Object.fromEntries(header.map((name, i) => [name, cells[i]])) };

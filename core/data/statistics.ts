@@ -131,14 +131,36 @@ function lengthStats(lengths: number[]): DataStats["length"] {
   const sorted = Float64Array.from(lengths).sort();
   const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0;
   const total = sorted.reduce((sum, length) => sum + length, 0);
-  const histogram: DataStats["length"]["histogram"] = [];
-  // Doubling steps show the short and the long alike.
-  for (let from = 0, to = 1; sorted.length > 0 && from <= at(1); [from, to] = [to, 2 * to]) {
-    const rows = lengths.reduce((count, length) => count + Number(length >= from && length < to), 0);
-    if (rows > 0 || histogram.length > 0) histogram.push({ from, to, rows });
-  }
   const mean = sorted.length === 0 ? 0 : total / sorted.length;
-  return { total, mean, min: at(0), median: at(0.5), p95: at(0.95), max: at(1), histogram };
+  return { total, mean, min: at(0), median: at(0.5), p95: at(0.95), max: at(1), histogram: histogramOf(sorted) };
+}
+
+/** Above this ratio of the longest to the shortest, steps double: they show the short and the long alike. */
+const wide = 16;
+
+/** Of sorted lengths: equal steps, or doubling ones where lengths differ much. */
+function histogramOf(sorted: Float64Array): DataStats["length"]["histogram"] {
+  const [min, max] = [sorted[0] ?? 0, sorted.at(-1) ?? 0];
+  const doubles = max >= wide * Math.max(1, min);
+  const step = niceStep((max - min) / 12);
+  const histogram: DataStats["length"]["histogram"] = [];
+  let at = 0;
+  for (let from = doubles ? 0 : Math.floor(min / step) * step; at < sorted.length;) {
+    const to = doubles ? Math.max(1, 2 * from) : from + step;
+    const before = at;
+    while (at < sorted.length && sorted[at] < to) at++;
+    if (at > before || histogram.length > 0) histogram.push({ from, to, rows: at - before });
+    from = to;
+  }
+  return histogram;
+}
+
+/** The smallest of 1, 2, 5, 10, 20, … that is not less. */
+function niceStep(least: number): number {
+  for (let unit = 1; ; unit *= 10) {
+    const step = [1, 2, 5].find((factor) => factor * unit >= least);
+    if (step !== undefined) return step * unit;
+  }
 }
 
 /** A list of which the first entries are kept and all are counted. */

@@ -1,6 +1,7 @@
 /** The Datasets page as a person uses it: import, mend, edit, look at tokens, scroll, and on to training. */
 
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -36,7 +37,7 @@ test("a malformed CSV: rows set aside are shown, the mapping is mended, a row ed
   await page.getByText("2 good", { exact: true }).waitFor();
   await page.getByText("2 set aside", { exact: true }).waitFor();
   const aside = page.getByRole("table", { name: "Rows set aside" });
-  const broken = aside.getByRole("row").filter({ hasText: "1 cells where the header has 3" });
+  const broken = aside.getByRole("row").filter({ hasText: "1 cell where the header has 3" });
   expect(await broken.getByRole("cell").nth(0).textContent()).toBe("4");
   const missing = aside.getByRole("row").filter({ hasText: "answer is missing" });
   expect((await missing.getByRole("cell").allTextContents()).slice(0, 3)).toEqual(["5", "4", "answer"]);
@@ -73,7 +74,7 @@ test("a malformed CSV: rows set aside are shown, the mapping is mended, a row ed
   await page.getByRole("tab", { name: /^History/ }).click();
   await page.getByRole("button", { name: "Show what point 1 changed" }).click();
   await page.locator("ins", { hasText: ", mostly" }).waitFor();
-  await page.getByRole("button", { name: "Go back to point 0" }).click();
+  await page.getByRole("button", { name: "Go back to here: point 0" }).click();
   await page.getByText("back to point 0").last().waitFor();
 
   await page.getByRole("tab", { name: /^Set aside/ }).click();
@@ -88,7 +89,7 @@ test("a malformed CSV: rows set aside are shown, the mapping is mended, a row ed
   await page.getByRole("tab", { name: "Rows" }).click();
   await grid.getByText("black").waitFor();
 
-  await page.getByRole("link", { name: "Train on colours with SFT" }).click();
+  await page.getByRole("link", { name: "Train · SFT on colours" }).click();
   await page.waitForURL(/#\/train\?data=colours&method=sft$/);
   expect(hone.problems).toEqual([]);
 }, 60_000);
@@ -182,6 +183,95 @@ test("a file that changed since it was looked at is not imported blindly; what w
   await page.getByRole("button", { name: "Look at it" }).click();
   await page.getByText("Its rows are read as: better and worse answers.").waitFor();
   await page.getByRole("button", { name: "Import 1 good rows" }).click();
-  await page.getByRole("link", { name: "Train on pasted with DPO" }).waitFor();
+  await page.getByRole("link", { name: "Train · DPO on pasted" }).waitFor();
   expect(hone.problems).toEqual([]);
+}, 60_000);
+
+test("two answers are rated by keyboard, taken back, and become pairs; a dataset is split and exported", async () => {
+  const rows = Array.from({ length: 20 }, (_, i) => JSON.stringify({ prompt: `Say ${i}`, completion: String(i) }));
+  let page = await importPage(write("ask.jsonl", rows.join("\n")));
+  await page.getByRole("button", { name: "Import 20 good rows" }).click();
+  await page.getByRole("button", { name: "More actions" }).click();
+  await page.getByRole("menuitem", { name: "Rate two answers…" }).click();
+  await page.getByRole("textbox", { name: "Longest answer (tokens)" }).fill("8");
+  await page.getByRole("textbox", { name: "Temperature" }).fill("2");
+  await page.getByRole("button", { name: "Draw answers" }).click();
+  await page.getByText("Row 1 of 20").waitFor();
+  await page.getByRole("button", { name: /^Neither, next/ }).waitFor();
+  await page.locator("body").press("0");
+  await page.getByText("Row 2 of 20").waitFor();
+  await page.locator("body").press("1");
+  await page.getByText("1 pair kept").waitFor();
+  await page.getByText("Row 3 of 20").waitFor();
+  await page.locator("body").press("2");
+  await page.getByText("2 pairs kept").waitFor();
+  await page.getByText("Row 4 of 20").waitFor();
+  await page.locator("body").press("u");
+  await page.getByText("1 pair kept").waitFor();
+  await page.getByRole("link", { name: "Look at the pairs" }).click();
+  const grid = page.getByRole("grid", { name: "Rows of ask-pairs" });
+  await grid.getByText("user: Say 1", { exact: true }).waitFor();
+  expect(await grid.getAttribute("aria-rowcount")).toBe("2");
+  await page.getByRole("link", { name: "Train · DPO on ask-pairs" }).waitFor();
+
+  page = await hone.open("/data/ask");
+  await page.getByRole("button", { name: "More actions" }).click();
+  await page.getByRole("menuitem", { name: "Split for training and test…" }).click();
+  await page.getByRole("button", { name: "Split", exact: true }).click();
+  await page.getByRole("link", { name: "ask-train" }).waitFor();
+  await page.getByRole("button", { name: "Close" }).last().click();
+  await page.getByRole("button", { name: "More actions" }).click();
+  await page.getByRole("menuitem", { name: "Export to a file…" }).click();
+  await page.getByRole("button", { name: "Choose a file and export" }).click();
+  await page.getByRole("textbox", { name: "File name" }).fill("out.jsonl");
+  const folder = page.getByRole("textbox", { name: "Folder" });
+  await folder.fill(hone.home);
+  await folder.press("Enter");
+  await page.getByRole("button", { name: "Save", exact: true }).click();
+  await page.getByText("20 rows are in").waitFor();
+  const path = (await page.getByText("20 rows are in").textContent())?.replace(/^20 rows are in (.*)\.$/, "$1") ?? "";
+  expect(readFileSync(path, "utf8").trim().split("\n")).toEqual(rows);
+  expect(hone.problems).toEqual([]);
+}, 60_000);
+
+test("no serious fault of accessibility, in either theme", async () => {
+  const source = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+  const path = write("seen.csv", "prompt,completion\na,b\nbroken\nc,d\n");
+  let page = await importPage(path);
+  await page.getByRole("button", { name: "Import 2 good rows" }).click();
+  await page.getByRole("grid").getByText("a", { exact: true }).waitFor();
+  for (const colorScheme of ["light", "dark"] as const) {
+    const places = [
+      "/data",
+      `/data/-/import?file=${encodeURIComponent(path)}`,
+      "/data/seen",
+      "/data/seen?tab=statistics",
+      "/data/seen?tab=history",
+      "/data/seen?tab=aside",
+      "/data/seen/rate",
+    ];
+    for (const place of places) {
+      page = await hone.open(place, { colorScheme });
+      await page.getByRole("heading", { level: 1 }).waitFor();
+      if (place === "/data/seen") await page.getByRole("gridcell").nth(1).click();
+      await page.waitForTimeout(300);
+      await page.evaluate(source);
+      const found = await page.evaluate(async () => {
+        const { axe } = window as unknown as {
+          axe: {
+            run: (part: string) => Promise<{ violations: { id: string; impact: string; nodes: { html: string }[] }[] }>;
+          };
+        };
+        const { violations } = await axe.run("#main");
+        return violations.map(({ id, impact, nodes }) => ({
+          id,
+          impact,
+          html: nodes.map(({ html }) => html.slice(0, 200)),
+        }));
+      });
+      const serious = found.filter(({ impact }) => impact === "serious" || impact === "critical");
+      expect(serious, `${place}, ${colorScheme}`).toEqual([]);
+      await page.context().close();
+    }
+  }
 }, 60_000);

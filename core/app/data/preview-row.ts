@@ -12,7 +12,11 @@ export function previewRow(row: number, record: Record<string, unknown>): RowPre
 function preview(value: unknown): CellPreview {
   if (typeof value === "string") return { kind: "text", ...start(value) };
   if (isMessages(value)) {
-    const said = value.map((message) => `${roleOf(message)}: ${saidIn(message)}`);
+    // What all rows begin with says least.
+    const shown = value.some((message) => roleOf(message) !== "system")
+      ? value.filter((message) => roleOf(message) !== "system")
+      : value;
+    const said = shown.map((message) => `${roleOf(message)}: ${saidIn(message)}`);
     return { kind: "messages", ...start(said.join(" ⏎ ")) };
   }
   return { kind: "value", ...start(JSON.stringify(value)) };

@@ -41,9 +41,11 @@ export function HistoryTab({ view: { name, created, source }, changes }: { view:
                 <Table.Tr>
                   <Table.Th w={60}>{t("data.history.point")}</Table.Th>
                   <Table.Th>{t("data.history.time")}</Table.Th>
-                  <Table.Th>{t("data.history.kind")}</Table.Th>
+                  <Table.Th className={classes.short}>{t("data.history.kind")}</Table.Th>
                   <Table.Th>{t("data.history.note")}</Table.Th>
-                  <Table.Th ta="right">{t("data.column.rows")}</Table.Th>
+                  <Table.Th ta="right" className={classes.short}>
+                    {t("data.column.rows")}
+                  </Table.Th>
                   <Table.Th>
                     <span className="hone-unseen">{t("data.column.actions")}</span>
                   </Table.Th>
@@ -54,7 +56,7 @@ export function HistoryTab({ view: { name, created, source }, changes }: { view:
                   <Table.Tr key={entry.point}>
                     <Table.Td className="hone-numbers">{entry.point}</Table.Td>
                     <Table.Td className="hone-numbers">{new Date(entry.time * 1000).toLocaleString()}</Table.Td>
-                    <Table.Td>{t(`data.history.kinds.${entry.kind}`)}</Table.Td>
+                    <Table.Td className={classes.short}>{t(`data.history.kinds.${entry.kind}`)}</Table.Td>
                     <Table.Td>{entry.note}</Table.Td>
                     <Table.Td ta="right" className="hone-numbers">
                       {formatCount(entry.rows)}
@@ -84,7 +86,7 @@ export function HistoryTab({ view: { name, created, source }, changes }: { view:
                 <Table.Tr>
                   <Table.Td className="hone-numbers">0</Table.Td>
                   <Table.Td className="hone-numbers">{new Date(created).toLocaleString()}</Table.Td>
-                  <Table.Td>{t("data.history.kinds.import")}</Table.Td>
+                  <Table.Td className={classes.short}>{t("data.history.kinds.import")}</Table.Td>
                   <Table.Td style={{ overflowWrap: "anywhere" }}>{source}</Table.Td>
                   <Table.Td />
                   <Table.Td>

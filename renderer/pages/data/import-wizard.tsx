@@ -103,7 +103,7 @@ function Steps({ of: file, map, onMap, error, onAgain }: StepsProps) {
       <Step number={3} title={t("data.import.step.check")}>
         <ReadingProgress of={checking} label={t("data.import.checking")} />
         {checking.error !== undefined && <ErrorBox error={checking.error} onRetry={onAgain} />}
-        {result !== undefined && <CheckResult of={result} />}
+        {result !== undefined && <CheckResult of={result} known={file.warnings} />}
       </Step>
       <Step number={4} title={t("data.import.step.copy")}>
         <ImportForm file={file} map={map} check={result} onAgain={onAgain} />
@@ -140,7 +140,14 @@ function Reason({ of: { shape, mapping, columns }, mapped }: { of: DataInspectio
   );
 }
 
-function CheckResult({ of: { ok, set_aside, set_aside_count, shapes, warnings } }: { of: DataCheck }) {
+/** `known`: what was said of the file above. */
+function CheckResult({
+  of: { ok, set_aside, set_aside_count, shapes, warnings },
+  known,
+}: {
+  of: DataCheck;
+  known: readonly string[];
+}) {
   const { t } = useTranslation();
   const kinds = Object.entries(shapes);
   return (
@@ -156,11 +163,13 @@ function CheckResult({ of: { ok, set_aside, set_aside_count, shapes, warnings } 
         {kinds.length > 1 &&
           ` · ${kinds.map(([shape, rows]) => `${t(`data.shape.${shape}`)}: ${formatCount(rows)}`).join(", ")}`}
       </Text>
-      {warnings.map((warning) => (
-        <Text key={warning} size="sm" className="hone-muted">
-          {warning}
-        </Text>
-      ))}
+      {warnings
+        .filter((warning) => !known.includes(warning))
+        .map((warning) => (
+          <Text key={warning} size="sm" className="hone-muted">
+            {warning}
+          </Text>
+        ))}
       {set_aside_count > 0 && <SetAsideList entries={set_aside} total={set_aside_count} />}
     </Stack>
   );

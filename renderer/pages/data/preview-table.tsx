@@ -35,14 +35,22 @@ export function PreviewTable({ file }: { file: DataInspection }) {
           {file.head.map(({ row, cells }) => (
             <Table.Tr key={row}>
               <Table.Td className="hone-numbers">{row}</Table.Td>
-              {file.columns.map((column) => (
-                <Table.Td key={column}>
-                  <Text size="sm" lineClamp={2}>
-                    {cells[column]?.text ?? ""}
-                    {cells[column]?.cut === true && "…"}
+              {Object.keys(cells).length === 0 && (
+                <Table.Td colSpan={file.columns.length}>
+                  <Text size="sm" className="hone-muted">
+                    {t("data.import.unreadable")}
                   </Text>
                 </Table.Td>
-              ))}
+              )}
+              {Object.keys(cells).length > 0 &&
+                file.columns.map((column) => (
+                  <Table.Td key={column}>
+                    <Text size="sm" lineClamp={2}>
+                      {cells[column]?.text ?? ""}
+                      {cells[column]?.cut === true && "…"}
+                    </Text>
+                  </Table.Td>
+                ))}
             </Table.Tr>
           ))}
         </Table.Tbody>

@@ -25,7 +25,11 @@ export function RatePage({ name }: { name: string }) {
   return (
     <Page
       title={t("data.rate.title", { name })}
-      lead={<Term name="preference_pair">{t("data.rate.lead")}</Term>}
+      lead={
+        <>
+          {t("data.rate.lead")} (<Term name="preference_pair" />)
+        </>
+      }
       actions={
         <Button
           component={Link}
@@ -152,7 +156,7 @@ function Rating({ view: { name, rows } }: { view: DatasetView }) {
               onChange={(value) => setMaxTokens(Number(value))}
               min={1}
               allowDecimal={false}
-              w={150}
+              w={200}
             />
             <TextInput
               label={t("data.rate.target")}

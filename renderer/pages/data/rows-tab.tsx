@@ -115,10 +115,10 @@ export function RowsTab({ view, changes, goTo, onStale }: RowsTabProps) {
     ["N", () => setAdding(true)],
   ]);
 
-  const shown = columnsOf(columns, t("data.column.row"));
+  const shown = columnsOf(view, t("data.column.row"));
   return (
     <Stack gap="sm">
-      <Group align="flex-end" gap="sm">
+      <Group gap="sm">
         <TextInput
           ref={search}
           aria-label={t("data.search")}
@@ -131,7 +131,8 @@ export function RowsTab({ view, changes, goTo, onStale }: RowsTabProps) {
             setText(event.currentTarget.value);
             setChosen(null);
           }}
-          w={260}
+          flex="1 1 160px"
+          maw={300}
         />
         <Select
           aria-label={t("data.searchIn")}
@@ -140,7 +141,7 @@ export function RowsTab({ view, changes, goTo, onStale }: RowsTabProps) {
           value={column}
           onChange={setColumn}
           clearable
-          w={170}
+          w={150}
         />
         {among !== null && (
           <Button
@@ -158,7 +159,7 @@ export function RowsTab({ view, changes, goTo, onStale }: RowsTabProps) {
             {t("data.onlySome")}
           </Button>
         )}
-        <Text size="sm" className="hone-muted hone-numbers" role="status" flex={1}>
+        <Text size="sm" className="hone-muted hone-numbers" role="status" mr="auto">
           {filter === null
             ? t("data.countAll", { count, rows: formatCount(count) })
             : found.state === "ready" &&
@@ -247,14 +248,16 @@ function textOf(value: unknown): string {
   return typeof value === "string" ? value : value === undefined ? "" : JSON.stringify(value);
 }
 
-function columnsOf(columns: readonly string[], rowTitle: string): DataTableColumn<RowPreview>[] {
+/** Columns that are trained on have more room than those that stand beside them. */
+function columnsOf({ columns, mapping }: DatasetView, rowTitle: string): DataTableColumn<RowPreview>[] {
+  const used = new Set(Object.values(mapping));
   return [
     { key: " row", header: rowTitle, width: 72, numeric: true, cell: ({ row }) => formatCount(row) },
     ...columns.map((key): DataTableColumn<RowPreview> => ({
       key,
       header: key,
-      width: 170,
-      grow: 1,
+      width: used.has(key) ? 200 : 100,
+      grow: used.has(key) ? 3 : 1,
       cell: ({ cells }) => {
         const cell = cells[key];
         return cell === undefined ? "" : <span>{cell.cut ? `${cell.text}…` : cell.text}</span>;

@@ -1,6 +1,6 @@
 /** Divides a dataset into new ones for training, validation and test. */
 
-import { Button, Group, Modal, NumberInput, Select, Stack, Text } from "@mantine/core";
+import { Anchor, Button, Group, Modal, NumberInput, Select, Stack, Text } from "@mantine/core";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { Link } from "wouter";
@@ -91,8 +91,10 @@ export function SplitDialog({ view: { name, columns }, onClose }: { view: Datase
           <Text>{t("data.split.done")}</Text>
           {done.parts.map((part) => (
             <Text key={part.name}>
-              <Link href={`/data/${encodeURIComponent(part.name)}`}>{part.name}</Link>:{" "}
-              {t("data.countAll", { count: part.rows, rows: formatCount(part.rows) })}
+              <Anchor component={Link} href={`/data/${encodeURIComponent(part.name)}`}>
+                {part.name}
+              </Anchor>
+              : {t("data.countAll", { count: part.rows, rows: formatCount(part.rows) })}
             </Text>
           ))}
           <Group justify="flex-end">

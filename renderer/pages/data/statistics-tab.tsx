@@ -1,6 +1,6 @@
 /** What the rows are like: lengths, roles, repetition, empty answers, and rows that stand in a test set, too. */
 
-import { Button, Group, Select, SimpleGrid, Stack, Switch, Text } from "@mantine/core";
+import { Anchor, Button, Group, Select, SimpleGrid, Stack, Switch, Text } from "@mantine/core";
 import { useEffect, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { Link } from "wouter";
@@ -96,9 +96,9 @@ function Figures({ view: { name }, stats, changes }: { view: DatasetView; stats:
           <Bars label={t(`data.stats.lengths.${unit}`)} of={lengths} />
           {stats.longest_row !== null && (
             <Text size="sm" mt="sm">
-              <Link href={rowsLink(name, [stats.longest_row])}>
+              <Anchor component={Link} href={rowsLink(name, [stats.longest_row])} size="sm">
                 {t("data.stats.longest", { row: formatCount(stats.longest_row) })}
-              </Link>
+              </Anchor>
             </Text>
           )}
         </div>
