@@ -74,6 +74,7 @@ export function faultOf(error: HoneError, { path, text }: RewardDraft): RewardFa
     const before = text.slice(0, Number(position)).split("\n");
     return place(before.length, (before.at(-1)?.length ?? 0) + 1);
   }
+  if (message.includes("Unexpected end of JSON")) return place(text.trimEnd().split("\n").length, null);
   const part = /, part (\d+)/.exec(message)?.[1];
   return place(part === undefined ? null : lineOfPart(text, Number(part)), null);
 }

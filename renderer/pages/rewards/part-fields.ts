@@ -90,6 +90,7 @@ const begun: Partial<Record<RewardPartType, Record<string, unknown>>> = {
   regex: { pattern: "\\S" },
   json_schema: { schema: { type: "object" } },
   length: { max: 200 },
+  words: { forbidden: ["sorry"] },
   judge: { url: "http://127.0.0.1:8000/v1", model: "judge" },
   script: { file: "reward.ts" },
   command: { command: ["python3", "reward.py"] },
