@@ -76,6 +76,7 @@ export function MetricChart(props: MetricChartProps) {
         </Text>
         <Switch
           size="xs"
+          className={classes.switch}
           label={t("chart.table")}
           checked={asTable}
           onChange={(event) => setAsTable(event.currentTarget.checked)}
@@ -102,7 +103,7 @@ export function MetricChart(props: MetricChartProps) {
                   dataKey="x"
                   type="number"
                   domain={["dataMin", "dataMax"]}
-                  {...(rows.length > 1 && { ticks: niceTicks([rows[0].x, rows[rows.length - 1].x], 6) })}
+                  {...(rows.length > 1 && { ticks: xTicks([rows[0].x, rows[rows.length - 1].x], xAxis) })}
                   tickFormatter={xText}
                   tick={{ fontSize: 11, fill: "var(--hone-muted)" }}
                   stroke="var(--hone-line)"
@@ -169,6 +170,12 @@ export function MetricChart(props: MetricChartProps) {
       )}
     </figure>
   );
+}
+
+/** There is no half step. */
+function xTicks(range: readonly [number, number], axis: "step" | "time"): number[] {
+  const ticks = niceTicks(range, 6);
+  return axis === "time" ? ticks : ticks.filter(Number.isInteger);
 }
 
 /** The interval, the measured values faintly, and over them the smoothed ones; in pieces where there is a gap. */
