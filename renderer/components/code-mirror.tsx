@@ -98,10 +98,10 @@ export default function CodeMirror(props: CodeEditorProps) {
     const attributes = EditorView.contentAttributes.of({
       "aria-label": label,
       "aria-description": t("rewards.editorKeys"),
-      ...(readOnly && { tabindex: "0" }),
+      tabindex: "0",
     });
     view.current?.dispatch({ effects: parts.current.name.reconfigure(attributes) });
-  }, [label, readOnly, t]);
+  }, [label, t]);
 
   useEffect(() => {
     const editor = view.current;

@@ -4,7 +4,6 @@ import { ActionIcon, Button, Group, Menu, NumberInput, Stack, Text, TextInput } 
 import { useDisclosure } from "@mantine/hooks";
 import { ChevronDown, ChevronUp, Plus, Trash2 } from "lucide-react";
 import { useTranslation } from "react-i18next";
-import { Term } from "../../components/term.tsx";
 import { PartFieldInput } from "./part-field-input.tsx";
 import { newPart, partFields, partTypes, readParts, withOption, writeParts, type PartValue } from "./part-fields.ts";
 import classes from "./rewards.module.css";
@@ -126,7 +125,7 @@ function PartCard({ part, place, last, columns, disabled, onChange, onRemove }: 
       </Group>
       <Group gap="xs" align="flex-end" wrap="nowrap">
         <NumberInput
-          label={<Term name="reward_weight" />}
+          label={t("terms.reward_weight.word")}
           value={typeof part["weight"] === "number" ? part["weight"] : 1}
           onChange={(value) => {
             if (typeof value === "number") set("weight", value === 1 ? undefined : value);

@@ -134,7 +134,7 @@ function TaskCard({ task }: { task: ListedTask }) {
           <Group gap={4}>
             <MethodBadges methods={details.methods} />
             {details.game && (
-              <Badge size="sm" variant="light" color="teal" tt="none" autoContrast>
+              <Badge size="sm" variant="default" tt="none">
                 {t("tasks.game")}
               </Badge>
             )}
