@@ -4,7 +4,7 @@ import { Alert, Button, Group, Select, Stack, Text, Title } from "@mantine/core"
 import { CircleCheck, CircleHelp, CircleX } from "lucide-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import { Link } from "wouter";
+import { Link, useSearch } from "wouter";
 import { adviceQuestions, combineAdvice, type Advice, type AdviceAnswers } from "../../../core/contract/advice.ts";
 import { useCall } from "../../app/hone-context.tsx";
 import { JobProgress } from "../../components/job-progress.tsx";
@@ -22,8 +22,10 @@ export function AdvicePage({ task: first }: { task: string | null }) {
   const tasks = useCall("tasks.list", {}, { follow: "tasks" });
   const words = useTaskWords();
   const [answers, setAnswers] = useState<AdviceAnswers>(unanswered);
-  const [task, setTask] = useState<string | null>(first);
-  const [model, setModel] = useState<string>("starter");
+  // `?task=…&model=…` is how other pages ask.
+  const query = new URLSearchParams(useSearch());
+  const [task, setTask] = useState<string | null>(first ?? query.get("task"));
+  const [model, setModel] = useState<string>(query.get("model") ?? "starter");
   const [measured, setMeasured] = useState<Advice | null>(null);
   const job = useJob((result) => setMeasured(result as Advice));
   const { verdict, conditions } = combineAdvice(answers, measured);

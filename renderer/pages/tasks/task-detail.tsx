@@ -1,6 +1,6 @@
 /** One task: its rows, its rules, a check of it, its files. */
 
-import { Badge, Button, Group, Tabs, Text } from "@mantine/core";
+import { Badge, Button, Group, Stack, Tabs, Text } from "@mantine/core";
 import { CircleHelp, TrendingUp } from "lucide-react";
 import { useTranslation } from "react-i18next";
 import { Link, useLocation } from "wouter";
@@ -9,6 +9,7 @@ import { useCall } from "../../app/hone-context.tsx";
 import { ErrorBox } from "../../components/error-box.tsx";
 import { LoadedView } from "../../components/loaded-view.tsx";
 import { Page } from "../../components/page.tsx";
+import { MeasureTask } from "./measure-task.tsx";
 import { MethodBadges } from "./method-badges.tsx";
 import { TaskCheckView } from "./task-check-view.tsx";
 import { TaskFiles } from "./task-files.tsx";
@@ -92,7 +93,10 @@ export function TaskDetail({ reference, tab }: { reference: string; tab: string 
           </Opened>
         </Tabs.Panel>
         <Tabs.Panel value="check">
-          <TaskCheckView reference={reference} />
+          <Stack gap="md">
+            <TaskCheckView reference={reference} />
+            <MeasureTask reference={reference} />
+          </Stack>
         </Tabs.Panel>
         {path !== null && (
           <Tabs.Panel value="files">
