@@ -46,7 +46,7 @@ async function main(): Promise<void> {
         if (found !== null) resolve(found[1]);
       });
     });
-    const times: Record<"hone" | "huggingface_hub", number[]> = { hone: [], huggingface_hub: [] };
+    const times: Record<"hone" | "huggingface_hub", Timing[]> = { hone: [], huggingface_hub: [] };
     for (let round = 0; round < Number(values.rounds); round++) {
       const cache = () => {
         const path = join(folder, "cache");
@@ -64,12 +64,19 @@ async function main(): Promise<void> {
       times.hone.push(await timed(process.execPath, [fileURLToPath(import.meta.url), "--child", endpoint], cache()));
       times.huggingface_hub.push(await timed(values.python, ["-c", pythonProgram], cache()));
     }
-    const median = (list: number[]) => [...list].sort((a, b) => a - b)[Math.floor(list.length / 2)];
+    const median = (list: Timing[], part: keyof Timing) =>
+      list.map((one) => one[part]).sort((x, y) => x - y)[Math.floor(list.length / 2)];
     for (const [name, list] of Object.entries(times)) {
-      const all = list.map((seconds) => seconds.toFixed(2)).join(", ");
-      process.stdout.write(`${name.padEnd(16)} ${all} s; median ${(bytes / 1e6 / median(list)).toFixed(0)} MB/s\n`);
+      const all = list.map(({ seconds }) => seconds.toFixed(2)).join(", ");
+      const speed = (bytes / 1e6 / median(list, "seconds")).toFixed(0);
+      process.stdout.write(
+        `${name.padEnd(16)} ${all} s; median ${speed} MB/s, ${median(list, "busy").toFixed(2)} s of processor\n`,
+      );
     }
-    process.stdout.write(`ratio: ${(median(times.huggingface_hub) / median(times.hone)).toFixed(2)} times as fast\n`);
+    const ratio = (part: keyof Timing) => (median(times.huggingface_hub, part) / median(times.hone, part)).toFixed(2);
+    process.stdout.write(
+      `ratios (above 1: Hone needs less): ${ratio("seconds")} by the clock, ${ratio("busy")} of the processor\n`,
+    );
   } finally {
     server.removeAllListeners("exit").kill();
     rmSync(folder, { recursive: true, force: true });
@@ -77,30 +84,39 @@ async function main(): Promise<void> {
 }
 
 const pythonProgram = `
-import time, warnings
+import resource, time, warnings
 warnings.filterwarnings("ignore")
 from huggingface_hub import snapshot_download
-began = time.perf_counter()
+cpu = lambda: sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
+began, busy = time.perf_counter(), cpu()
 snapshot_download("${id}")
-print("seconds", time.perf_counter() - began)
+print("seconds", time.perf_counter() - began, "busy", cpu() - busy)
 `;
 
 async function downloadHere(endpoint: string): Promise<void> {
   const began = performance.now();
+  const before = process.cpuUsage();
   const source = openSource("huggingface", { endpoint });
   const snapshot = await source.snapshot({ source: "huggingface", kind: "model", id, revision: "main" });
   await downloadSnapshot(source, snapshot, snapshot.files, cacheTarget(snapshot, snapshot.files));
-  process.stdout.write(`seconds ${(performance.now() - began) / 1000}\n`);
+  const { user, system } = process.cpuUsage(before);
+  process.stdout.write(`seconds ${(performance.now() - began) / 1000} busy ${(user + system) / 1e6}\n`);
 }
 
-async function timed(command: string, options: string[], environment: NodeJS.ProcessEnv): Promise<number> {
+interface Timing {
+  seconds: number;
+  /** Of the processor, all threads: tells more than the clock on a machine that others use. */
+  busy: number;
+}
+
+async function timed(command: string, options: string[], environment: NodeJS.ProcessEnv): Promise<Timing> {
   const child = spawn(command, options, { env: environment, stdio: ["ignore", "pipe", "inherit"] });
   const output: string[] = [];
   child.stdout.on("data", (piece: Buffer) => output.push(piece.toString()));
   const code = await new Promise<number | null>((resolve) => child.on("exit", resolve));
-  const seconds = /seconds ([\d.]+)/.exec(output.join(""))?.[1];
-  if (code !== 0 || seconds === undefined) throw new Error(`${command} failed: ${output.join("")}`);
-  return Number(seconds);
+  const found = /seconds ([\d.]+) busy ([\d.]+)/.exec(output.join(""));
+  if (code !== 0 || found === null) throw new Error(`${command} failed: ${output.join("")}`);
+  return { seconds: Number(found[1]), busy: Number(found[2]) };
 }
 
 /** Two weight files and what a model has beside them. */
