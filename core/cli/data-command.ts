@@ -224,6 +224,13 @@ function statsText(stats: DataStats): string {
   return [
     `${plural(stats.rows, "row")}, ${formatCount(stats.ok)} good, ${formatCount(stats.set_aside_count)} set aside`,
     `${unit} of a row: mean ${length.mean.toFixed(1)}, median ${formatCount(length.median)}, 95 % ${formatCount(length.p95)}, longest ${formatCount(length.max)}${stats.longest_row === null ? "" : ` (row ${stats.longest_row})`}; ${formatCount(length.total)} in all`,
+    ...(Object.keys(stats.roles).length === 0
+      ? []
+      : [
+          `messages: ${Object.entries(stats.roles)
+            .map(([role, count]) => `${formatCount(count)} ${role}`)
+            .join(", ")}`,
+        ]),
     ...(stats.trained === null ? [] : [`trained tokens: ${formatCount(stats.trained)}`]),
     "",
     textTable(histogram),

@@ -21,7 +21,7 @@ export interface DataTableColumn<Row> {
   width: number;
   /** Share of the space that is left; default 0. */
   grow?: number;
-  cell(row: Row): ReactNode;
+  cell: (row: Row) => ReactNode;
   numeric?: boolean;
 }
 
@@ -42,13 +42,13 @@ export interface DataTableProps<Row> {
   /** Index of the row that is marked as chosen; brought into sight when it becomes another. */
   chosen?: number | null;
   /** A row became the active one: by click or by keyboard. */
-  onChoose?(index: number): void;
+  onChoose?: (index: number) => void;
   /** Enter, F2 or a double click on a cell. */
-  onOpen?(index: number, columnKey: string): void;
+  onOpen?: (index: number, columnKey: string) => void;
   /** What stands in a cell in place of its content, such as an editor; undefined: its content. */
-  editor?(index: number, columnKey: string): ReactNode | undefined;
+  editor?: (index: number, columnKey: string) => ReactNode;
   /** Other keys on the active row; true when it was one of these. */
-  onKey?(event: KeyboardEvent, index: number): boolean;
+  onKey?: (event: KeyboardEvent, index: number) => boolean;
 }
 
 const headHeight = 34;
@@ -115,7 +115,6 @@ function TablePart<Row>({ from, to, ...props }: DataTableProps<Row> & { from: nu
     setActive((before) => ({ ...before, row: chosen - from }));
     virtual.scrollToIndex(chosen - from, { align: "auto" });
     // Only when another row is chosen: the person may scroll away from it.
-    // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [chosen, from, to]);
 
   const go = (toRow: number, toColumn: number) => {

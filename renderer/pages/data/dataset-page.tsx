@@ -1,6 +1,6 @@
 /** One dataset: its rows, what they are like, what was changed, and what could not be read. */
 
-import { ActionIcon, Alert, Button, Group, Menu, Stack, Tabs, Text, Tooltip } from "@mantine/core";
+import { ActionIcon, Alert, Button, Menu, Stack, Tabs, Text, Tooltip } from "@mantine/core";
 import { useHotkeys } from "@mantine/hooks";
 import { ArrowLeft, Ellipsis, Redo2, Undo2 } from "lucide-react";
 import { useState, type ReactNode } from "react";

@@ -44,7 +44,7 @@ export function ExportDialog({ view: { name }, onClose }: { view: DatasetView; o
                 ...shapes.map((value) => ({ value, label: t(`data.export.shapes.${value}`) })),
               ]}
               value={shape ?? "own"}
-              onChange={(value) => setShape(value === "own" ? null : (value as (typeof shapes)[number]))}
+              onChange={(value) => setShape(value === "own" ? null : value)}
             />
           </Group>
           <ReadingProgress of={reading} label={t("data.export.writing")} />

@@ -143,6 +143,7 @@ function Rating({ view: { name, rows } }: { view: DatasetView }) {
           <Group align="flex-end">
             <NumberInput
               label={<Term name="temperature">{t("data.rate.temperature")}</Term>}
+              aria-label={t("data.rate.temperature")}
               value={temperature}
               onChange={(value) => setTemperature(Number(value))}
               min={0}
@@ -225,14 +226,15 @@ function PairView({ pair: { row, prompt, answers, same }, rows, busy, onChoose }
       </Stack>
       <div className={classes.answers}>
         {([0, 1] as const).map((which) => (
-          <Stack
-            key={which}
-            gap="sm"
-            className="hone-card"
-            component="section"
-            aria-label={t("data.rate.answer", { answer: which + 1 })}
-          >
-            <div className={classes.answer}>{answerText(answers[which])}</div>
+          <Stack key={which} gap="sm" className="hone-card">
+            <div
+              className={classes.answer}
+              tabIndex={0}
+              role="group"
+              aria-label={t("data.rate.answer", { answer: which + 1 })}
+            >
+              {answerText(answers[which])}
+            </div>
             <Button
               variant="light"
               mt="auto"

@@ -108,7 +108,6 @@ export function RowsTab({ view, changes, goTo, onStale }: RowsTabProps) {
   latest.current = choose;
   useEffect(() => {
     if (goTo !== undefined && filter === null) void latest.current(goTo.row - 1);
-    // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [goTo]);
   useHotkeys([
     ["/", () => search.current?.focus()],

@@ -34,13 +34,14 @@ export function TokensView({ name, row, point, dirty }: TokensViewProps) {
       <Group align="flex-end" gap="sm">
         <Select
           label={<Term name="loss_mask">{t("data.tokens.mask")}</Term>}
+          aria-label={t("data.tokens.mask")}
           flex={1}
           data={[
             { value: "auto", label: t("data.tokens.maskAuto") },
             ...lossMasks.map((value) => ({ value, label: t(`data.tokens.masks.${value}`) })),
           ]}
           value={mask ?? "auto"}
-          onChange={(value) => setMask(value === "auto" ? null : (value as LossMask))}
+          onChange={(value) => setMask(value === "auto" ? null : value)}
         />
         <Switch
           label={t("data.tokens.ids")}
