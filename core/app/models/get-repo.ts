@@ -6,15 +6,15 @@ import { HoneError } from "../../contract/errors.ts";
 import type { FileChoice, GetOutput, GetPlan, HubSourceName, RepoKind, RepoSnapshot } from "../../contract/hub.ts";
 import { nearest } from "../../contract/nearest.ts";
 import { freeBytes } from "../../files/disk.ts";
-import { alternativeOf } from "../../hub/catalog.ts";
 import { chooseModelFiles, isPickle, pick } from "../../hub/choose-files.ts";
-import { chooseDatasetFiles } from "../../hub/dataset-files.ts";
+import { chooseDatasetFiles, datasetSnapshot } from "../../hub/dataset-files.ts";
 import type { DownloadOptions } from "../../hub/download/download-options.ts";
 import { downloadSnapshot } from "../../hub/download/download-snapshot.ts";
 import type { Supply } from "../../hub/download/file-task.ts";
-import { findSnapshot, type HubSettings } from "../../hub/find-snapshot.ts";
+import { findAlternative } from "../../hub/download/plan-download.ts";
+import { findSnapshot, type FoundSnapshot, type HubSettings } from "../../hub/find-snapshot.ts";
 import { openSource } from "../../hub/sources/open-hub.ts";
-import { defaultRevision, parseReference, showRef, type RepoReference } from "../../hub/sources/parse-reference.ts";
+import { parseReference, showRef, type RepoReference } from "../../hub/sources/parse-reference.ts";
 import type { CacheTarget } from "../../hub/storage/cache-target.ts";
 import { referenceOf } from "../../hub/storage/inventory.ts";
 import { huggingFaceCaches } from "../../hub/storage/places.ts";
@@ -86,7 +86,9 @@ export async function runGet(prepared: PreparedGet, options: DownloadOptions = {
   const { plan, supply, choice, target, request } = prepared;
   const result = await downloadSnapshot(supply.source, supply.snapshot, choice.files, target, {
     signal: request.signal,
-    ...(request.source === undefined && { alternative: (signal) => otherSupply(supply.snapshot, request, signal) }),
+    ...(request.source === undefined && {
+      alternative: (signal) => findAlternative(plan.ref, request.hubs ?? {}, signal),
+    }),
     ...options,
   });
   const { path, bytes, fetched_bytes, seconds, files } = result;
@@ -102,14 +104,16 @@ function readReference({ reference, kind, source }: GetRequest): RepoReference {
   return file === undefined ? parsed : { ...parsed, file };
 }
 
-async function askHub(ref: RepoReference["ref"], { source, hubs, signal }: GetRequest) {
+async function askHub(ref: RepoReference["ref"], { source, hubs, signal }: GetRequest): Promise<FoundSnapshot> {
   if (source !== undefined && source !== ref.source) {
     throw new HoneError("usage", `${showRef(ref)} is an address of another hub than --source ${source}`, {
       fix: "leave --source out, or give owner/name",
     });
   }
-  const options = { signal, ...(hubs !== undefined && { hubs }) };
-  return findSnapshot(ref, options);
+  if (source === undefined) return findSnapshot(ref, { signal, ...(hubs !== undefined && { hubs }) });
+  const only = openSource(source, hubs?.[source]);
+  const snapshot = ref.kind === "dataset" ? datasetSnapshot(only, ref, { signal }) : only.snapshot(ref, { signal });
+  return { source: only, snapshot: await snapshot, note: null };
 }
 
 function chooseFiles(
@@ -154,18 +158,4 @@ function placeOf(snapshot: RepoSnapshot, { files }: FileChoice): CacheTarget {
   const others = huggingFaceCaches().map((root) => cacheTarget(snapshot, files, { root }));
   const isWhole = (one: CacheTarget) => existsSync(one.path) && files.every((file) => one.here(file));
   return others.find(isWhole) ?? target;
-}
-
-/** The same model on the other hub, where the catalogue knows its name there. */
-async function otherSupply(
-  { ref }: RepoSnapshot,
-  { hubs = {} }: Pick<GetRequest, "hubs">,
-  signal: AbortSignal,
-): Promise<Supply | undefined> {
-  const isPlain = ref.kind === "model" && ref.revision === defaultRevision[ref.source];
-  const other = isPlain ? alternativeOf(ref.id, ref.source) : undefined;
-  if (other === undefined) return undefined;
-  const source = openSource(other.source, hubs[other.source]);
-  const revision = defaultRevision[other.source];
-  return { source, snapshot: await source.snapshot({ ...ref, ...other, revision }, { signal }) };
 }
