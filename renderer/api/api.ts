@@ -102,7 +102,7 @@ export function openApi(onState: (state: Connection) => void): Api {
       api.connect(channel);
     },
     (state) => {
-      if (state === "lost") api.disconnect();
+      if (state === "lost" || state === "gone") api.disconnect();
       onState(state);
     },
   );

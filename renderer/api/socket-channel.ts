@@ -5,7 +5,8 @@ import type { Channel } from "../../core/contract/rpc.ts";
 
 const retryAfter = [250, 500, 1000, 2000, 4000];
 
-export type Connection = "connecting" | "open" | "lost";
+/** `gone`: the Hone that this page belonged to has ended; another one answers at its address. */
+export type Connection = "connecting" | "open" | "lost" | "gone";
 
 /** `onOpen` gets a new channel each time the connection stands: what was subscribed has to be asked for again. */
 export function connectSocket(onOpen: (channel: Channel) => void, onState: (state: Connection) => void): void {
@@ -36,8 +37,21 @@ export function connectSocket(onOpen: (channel: Channel) => void, onState: (stat
         new HoneError("connection-lost", "the connection to Hone was lost", { fix: "it is tried again by itself" }),
       );
       onState("lost");
-      setTimeout(open, retryAfter[Math.min(failures++, retryAfter.length - 1)]);
+      setTimeout(() => void openAgain(), retryAfter[Math.min(failures++, retryAfter.length - 1)]);
     };
   };
+  const openAgain = async () => {
+    if (await isRefused()) onState("gone");
+    else open();
+  };
   open();
+}
+
+/** Whether a server is there and does not know this page. A socket does not tell why it was not opened. */
+async function isRefused(): Promise<boolean> {
+  try {
+    return (await fetch("/", { method: "HEAD" })).status === 403;
+  } catch {
+    return false;
+  }
 }

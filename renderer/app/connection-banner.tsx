@@ -7,10 +7,10 @@ import { useApp } from "./hone-context.tsx";
 export function ConnectionBanner() {
   const { t } = useTranslation();
   const connection = useApp((state) => state.connection);
-  if (connection !== "lost") return null;
+  if (connection !== "lost" && connection !== "gone") return null;
   return (
     <Alert color="orange" icon={<Unplug size={18} aria-hidden />} mb="md" role="status">
-      {t("app.lost")}
+      {t(`app.${connection}`)}
     </Alert>
   );
 }

@@ -28,9 +28,11 @@ function installedBrowser(): string | undefined {
 /** `HONE_BROWSER` names another one. */
 export async function browserOptions(): Promise<{ executablePath: string; args: string[] }> {
   const installed = process.env["HONE_BROWSER"] ?? installedBrowser();
-  if (installed !== undefined) return { executablePath: installed, args: ["--no-sandbox"] };
-  const args = chromium.args.filter((arg) => !arg.startsWith("--headless"));
-  return { executablePath: await chromium.executablePath(), args: [...args, "--no-sandbox"] };
+  return {
+    executablePath: installed ?? (await chromium.executablePath()),
+    // The package's own list of arguments is not taken: it has one process for all pages and no web security.
+    args: ["--no-sandbox", "--font-render-hinting=none", "--use-angle=swiftshader"],
+  };
 }
 
 export async function launchBrowser(): Promise<Browser> {

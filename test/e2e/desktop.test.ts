@@ -172,7 +172,7 @@ test("a token is locked by the system's keychain and given to no window", async 
   await page.evaluate(() => {
     location.hash = "/settings";
   });
-  await page.getByLabel("Hugging Face").fill("hf_secret_of_mine");
+  await page.getByRole("textbox", { name: "Hugging Face" }).fill("hf_secret_of_mine");
   await page.getByRole("button", { name: "Keep the token for Hugging Face" }).click();
   await page.getByText("keychain").first().waitFor();
   const file = join(hone.home, "secrets.json");
