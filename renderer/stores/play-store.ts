@@ -260,7 +260,8 @@ export function createPlayStore(api: Api): PlayStore {
   async function lookUp(reference: string, moves: number[], signal: AbortSignal): Promise<void> {
     const key = oddsKey(reference, moves);
     const known = get().odds[key];
-    if (known !== undefined && known !== "loading" && !("error" in known)) return;
+    // What failed stays so until the line is read anew: asking again and again would never end.
+    if (known !== undefined && known !== "loading") return;
     const put = (entry: OddsEntry | undefined) => {
       set((state) => {
         const { [key]: _, ...others } = state.odds;
