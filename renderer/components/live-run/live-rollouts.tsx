@@ -63,7 +63,8 @@ export function LiveRollouts({ run }: { run: RunDetails }) {
         onChange={look}
         label={(index) => steps[index]}
         disabled={steps.length < 2}
-        thumbProps={{ "aria-label": t("train.answersStep"), "aria-valuetext": String(step) }}
+        thumbLabel={t("train.answersStep")}
+        thumbProps={{ "aria-valuetext": String(step) }}
       />
       <SegmentedControl
         size="xs"

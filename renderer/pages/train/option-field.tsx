@@ -152,8 +152,15 @@ export function useOptionWords(): (name: OptionName) => { label: string; help: s
   const { t } = useTranslation();
   return (name) => ({
     label: t(`options.${name}.label`, { defaultValue: optionLabels[name] }),
-    help: t(`options.${name}.help`, { defaultValue: optionMeta.get(runConfigSchema.shape[name])?.help ?? "" }),
+    help: capitalized(
+      t(`options.${name}.help`, { defaultValue: optionMeta.get(runConfigSchema.shape[name])?.help ?? "" }),
+    ),
   });
+}
+
+/** The sentences are written to stand behind a flag's name. */
+function capitalized(sentence: string): string {
+  return sentence.charAt(0).toUpperCase() + sentence.slice(1);
 }
 
 export function useFieldError(): (error: FieldError | undefined) => string | undefined {
@@ -161,6 +168,6 @@ export function useFieldError(): (error: FieldError | undefined) => string | und
   return (error) => {
     if (error === undefined) return undefined;
     if (error.kind !== "other") return t(`train.error.${error.kind}`, { bound: error.bound });
-    return [error.text, error.fix].filter((part) => part !== undefined).join(". ");
+    return [error.text, error.fix].flatMap((part) => (part === undefined ? [] : capitalized(part))).join(". ");
   };
 }

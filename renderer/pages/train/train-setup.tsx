@@ -1,6 +1,6 @@
 /** The next run: what is learnt, by which model, how thoroughly; what it will take; and its beginning. */
 
-import { Button, Group, Kbd, Stack, Switch, Text } from "@mantine/core";
+import { Anchor, Button, Group, Kbd, Stack, Switch, Text } from "@mantine/core";
 import { useHotkeys } from "@mantine/hooks";
 import { Play } from "lucide-react";
 import { useEffect, useState } from "react";
@@ -91,9 +91,9 @@ export function TrainSetup({ query }: { query: URLSearchParams }) {
           )}
           {checked.problem !== null && <ErrorBox error={checked.problem} />}
           {error !== undefined && <ErrorBox error={error} />}
-          <Text size="sm" ta="center">
-            <Link href={adviceLink(state.given)}>{t("train.advice")}</Link>
-          </Text>
+          <Anchor component={Link} href={adviceLink(state.given)} size="sm" ta="center">
+            {t("train.advice")}
+          </Anchor>
         </Stack>
         <EstimateCard checked={checked} />
         <ConfigFiles form={form} checked={checked} />
