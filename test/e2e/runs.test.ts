@@ -36,9 +36,9 @@ test("runs are found, tagged and compared", async () => {
     .toBe(true);
 
   await page.goto(`${page.url().split("#")[0]}#/runs`);
-  await page.getByLabel("Find").fill("seed one");
+  await page.getByRole("textbox", { name: "Find" }).fill("seed one");
   await expect.poll(() => page.getByRole("row").count(), patience).toBe(2);
-  await page.getByLabel("Find").fill("");
+  await page.getByRole("textbox", { name: "Find" }).fill("");
   for (const box of await page.getByRole("checkbox").all()) await box.check();
   await page.getByRole("button", { name: "Compare 2 runs" }).click();
   await page.getByRole("heading", { name: "Compare runs" }).waitFor();
