@@ -142,7 +142,7 @@ function says(value: unknown, wanted: string): boolean {
   if (typeof value === "string") return value.toLowerCase().includes(wanted);
   if (Array.isArray(value)) return value.some((item) => says(item, wanted));
   if (isRecord(value)) return Object.values(value).some((item) => says(item, wanted));
-  return value != null && String(value).includes(wanted);
+  return JSON.stringify(value ?? "").includes(wanted);
 }
 
 export async function viewRow(name: string, row: number): Promise<RowView> {
