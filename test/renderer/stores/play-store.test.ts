@@ -24,7 +24,7 @@ function fakeApi({ illegal = false, gone = [] as string[] } = {}) {
   const asked: { name: CallName; input: Record<string, unknown> }[] = [];
   const answer = (name: CallName, input: Record<string, unknown>): unknown => {
     const moves = (input["moves"] ?? []) as number[];
-    const model = String(input["model"] ?? (input["player"] as { model?: string } | undefined)?.model);
+    const model = (input["model"] ?? (input["player"] as { model?: string } | undefined)?.model) as string;
     if (gone.includes(model)) throw new HoneError("no-such-checkpoint", `${model} is gone`);
     switch (name) {
       case "play.line":
