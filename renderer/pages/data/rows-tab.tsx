@@ -76,6 +76,14 @@ export function RowsTab({ view, changes, goTo, onStale }: RowsTabProps) {
     setEditing((now) => (now?.index === index ? now : null));
     setChosen(index);
     setRow(next);
+    setParams(
+      (before) => {
+        const after = new URLSearchParams(before);
+        after.set("row", String(next));
+        return after;
+      },
+      { replace: true },
+    );
     return true;
   };
   const open = async (index: number, key: string) => {
@@ -109,6 +117,11 @@ export function RowsTab({ view, changes, goTo, onStale }: RowsTabProps) {
   useEffect(() => {
     if (goTo !== undefined && filter === null) void latest.current(goTo.row - 1);
   }, [goTo]);
+  useEffect(() => {
+    // As the address says, when the page is opened.
+    const asked = Number(params.get("row"));
+    if (asked >= 1 && filter === null) void latest.current(asked - 1);
+  }, []);
   useHotkeys([
     ["/", () => search.current?.focus()],
     ["N", () => setAdding(true)],
