@@ -1,8 +1,16 @@
 import { defineConfig, globalIgnores } from "eslint/config";
+import reactHooks from "eslint-plugin-react-hooks";
 import tseslint from "typescript-eslint";
 
 /** Where a program talks to a person. Everywhere else text goes through a return value, an event or an error. */
-const TALKS_TO_PEOPLE = ["core/cli.ts", "core/cli/**", "core/bench/**", "test/run.ts", "setup.mjs"];
+const TALKS_TO_PEOPLE = [
+  "core/cli.ts",
+  "core/cli/**",
+  "core/bench/**",
+  "test/run.ts",
+  "test/e2e/screenshots.ts",
+  "setup.mjs",
+];
 
 export default defineConfig(
   globalIgnores(["**/node_modules/", "**/dist/", "**/target/", "native/", "runs/", "test/fixtures/", "test/peers/"]),
@@ -34,6 +42,11 @@ export default defineConfig(
       "object-shorthand": "error",
       "prefer-const": "error",
     },
+  },
+  {
+    files: ["renderer/**/*.{ts,tsx}"],
+    plugins: { "react-hooks": reactHooks },
+    rules: { "react-hooks/rules-of-hooks": "error", "react-hooks/exhaustive-deps": "error" },
   },
   { files: TALKS_TO_PEOPLE, rules: { "no-console": "off", "no-restricted-properties": "off" } },
   {

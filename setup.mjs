@@ -43,6 +43,7 @@ const COMMANDS = {
   bench: { needs: () => ({ native: true }), run: [...CLI, "bench"] },
   starter: { needs: () => ({ native: true }), run: [...CLI, "starter"] },
   start: { needs: () => ({ native: true, renderer: true }), run: [...CLI, "app"] },
+  package: { needs: () => ({ native: true, renderer: true }), run: ["electron/package.ts"] },
   screenshots: { needs: () => ({ native: true, renderer: true }), run: ["test/e2e/screenshots.ts"] },
 };
 

@@ -13,7 +13,7 @@ import ts from "typescript";
 
 const root = join(import.meta.dirname, "..");
 const linked = ["assets", "examples", "native", "node_modules"];
-const notForTheApp = /^core\/(cli|bench|host\/host\.ts|starter\/make-starter)|^electron\/build\.ts/;
+const notForTheApp = /^core\/(cli|bench|host\/host\.ts|starter\/make-starter)|^electron\/(build|package)\.ts/;
 
 /** Returns the folder. What was there before is replaced. */
 export function buildApp(folder = join(root, "dist", "app"), renderer = join(root, "dist", "renderer")): string {
