@@ -115,7 +115,8 @@ function TablePart<Row>({ from, to, ...props }: DataTableProps<Row> & { from: nu
     setActive((before) => ({ ...before, row: chosen - from }));
     virtual.scrollToIndex(chosen - from, { align: "auto" });
     // Only when another row is chosen: the person may scroll away from it.
-  }, [chosen, from, to]);
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+  }, [chosen, from, to, virtual]);
 
   const go = (toRow: number, toColumn: number) => {
     const next = {
