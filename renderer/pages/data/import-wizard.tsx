@@ -71,6 +71,7 @@ function Steps({ of: file, map, onMap, error, onAgain }: StepsProps) {
       if (result !== undefined) setCheck({ key, result });
     });
     // `key` stands for the file's version and the mapping.
+    // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [path, key]);
   const result = check?.key === key ? check.result : undefined;
   return (

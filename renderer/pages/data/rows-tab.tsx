@@ -116,11 +116,14 @@ export function RowsTab({ view, changes, goTo, onStale }: RowsTabProps) {
   latest.current = choose;
   useEffect(() => {
     if (goTo !== undefined && filter === null) void latest.current(goTo.row - 1);
+    // Only when there is another place to go to.
+    // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [goTo]);
   useEffect(() => {
     // As the address says, when the page is opened.
     const asked = Number(params.get("row"));
     if (asked >= 1 && filter === null) void latest.current(asked - 1);
+    // eslint-disable-next-line react-hooks/exhaustive-deps
   }, []);
   useHotkeys([
     ["/", () => search.current?.focus()],
