@@ -101,7 +101,8 @@ test("a run is begun by keyboard, watched, paused, resumed and finished", async 
   const seams = lines.map((line) => JSON.parse(line) as { event?: string; step: number }).filter(({ event }) => event);
   expect(seams).toMatchObject([{ event: "resume", step: paused }]);
   await page.getByRole("switch", { name: "Reward as a table" }).click();
-  expect(await reward.locator(".recharts-reference-line").count()).toBeGreaterThanOrEqual(4);
+  // Three players to hold it against, checkpoints, and the seam.
+  await expect.poll(() => reward.locator(".recharts-reference-line").count(), { timeout: 10_000 }).toBeGreaterThan(5);
 
   // Looking back holds the answers where they are.
   await page.getByRole("slider", { name: "Step whose answers are shown" }).press("Home");

@@ -28,7 +28,6 @@ export function LiveRollouts({ run }: { run: RunDetails }) {
     const timer = setTimeout(() => setStep(newest), step === undefined ? 0 : pause);
     return () => clearTimeout(timer);
     // A newer step does not begin the wait anew, or a fast run would never be shown.
-    // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [isLate, step]);
   const loaded = useCall(
     "train.answers",
@@ -70,7 +69,7 @@ export function LiveRollouts({ run }: { run: RunDetails }) {
         size="xs"
         data={(["prompts", "group"] as const).map((value) => ({ value, label: t(`train.show.${value}`) }))}
         value={kind}
-        onChange={(value) => setKind(value as typeof kind)}
+        onChange={(value) => setKind(value)}
         aria-label={t("train.answers")}
       />
       <div className={classes.rollouts} tabIndex={0} role="region" aria-label={t("train.answersOf", { step })}>

@@ -81,7 +81,7 @@ const RunCharts = memo(function RunCharts({ run }: { run: RunDetails }) {
           size="xs"
           data={(["step", "time"] as const).map((value) => ({ value, label: t(`chart.${value}`) }))}
           value={axis}
-          onChange={(value) => setAxis(value as typeof axis)}
+          onChange={(value) => setAxis(value)}
           aria-label={t("chart.axis")}
         />
         <Switch

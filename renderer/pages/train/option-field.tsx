@@ -76,7 +76,7 @@ export function OptionField({ form, name, given, usual, isChanged, error }: Opti
           ...(isNullable ? [{ value: "", label: t("train.advanced.automatic") }] : []),
           ...choices.map((one) => ({ value: one, label: one })),
         ]}
-        value={now == null ? "" : String(now)}
+        value={now == null ? "" : textOf(now)}
         onChange={(text) => form.set(name, choiceValue(text, kind.type === "boolean"))}
         rightSection={reset}
       />
@@ -128,7 +128,7 @@ function sameText(name: OptionName, text: string, value: unknown): boolean {
 }
 
 function textOf(value: unknown): string {
-  return Array.isArray(value) ? value.join(", ") : value === null ? "" : String(value as string | number);
+  return Array.isArray(value) ? value.join(", ") : value === null ? "" : String(value);
 }
 
 function valueOf(name: OptionName, text: string): unknown {

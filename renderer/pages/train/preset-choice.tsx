@@ -21,7 +21,7 @@ export function PresetChoice({ form, checked }: FormPart) {
       className="hone-card"
       label={t("train.preset.label")}
       value={chosen}
-      onChange={(preset) => form.usePreset(preset as TrainPreset)}
+      onChange={(preset) => form.usePreset(preset)}
     >
       <div className={classes.presets}>
         {trainPresets.map((preset) => (

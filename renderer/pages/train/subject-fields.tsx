@@ -40,7 +40,7 @@ export function SubjectFields({ form, given, checked }: FormPart) {
           aria-label={t("train.method.label")}
           data={methods.map((value) => ({ value, label: value.toUpperCase() }))}
           value={method}
-          onChange={(value) => form.set("method", value as Method)}
+          onChange={(value) => form.set("method", value)}
         />
         <Text size="sm" className="hone-muted" mt={6} role="status">
           {t(`train.method.${method}`)}

@@ -156,7 +156,6 @@ function useWanted(query: URLSearchParams, target: TrainForm, onError: (error: u
     };
     void take();
     return () => abort.abort();
-    // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [wanted]);
 }
 
