@@ -35,7 +35,7 @@ function Window() {
   return (
     <AppShell
       header={{ height: 44 }}
-      navbar={{ width: 196, breakpoint: 800, collapsed: { mobile: !opened, desktop: hidden } }}
+      navbar={{ width: 196, breakpoint: "sm", collapsed: { mobile: !opened, desktop: hidden } }}
       padding="md"
       transitionDuration={0}
     >
@@ -48,7 +48,7 @@ function Window() {
       <AppShell.Header>
         <Group h="100%" px="md" justify="space-between" wrap="nowrap">
           <Group gap="sm" wrap="nowrap">
-            <Burger opened={opened} onClick={toggle} hiddenFrom="md" size="sm" aria-label={t("app.menu")} />
+            <Burger opened={opened} onClick={toggle} hiddenFrom="sm" size="sm" aria-label={t("app.menu")} />
             <UnstyledButton component={Link} href="/" aria-label={t("app.home")}>
               <Text fw={700} size="lg" span>
                 Hone

@@ -65,7 +65,7 @@ function quantile(values: readonly number[], share: number): number {
 
 function tell(what: string, times: readonly number[]): void {
   const words = [0.5, 0.95].map((share) => `${quantile(times, share).toFixed(0)} ms`);
-  writeSync(2, `${what}: median ${words[0]}, 95th percentile ${words[1]}\n`);
+  writeSync(2, `measured: ${what}: median ${words[0]}, 95th percentile ${words[1]}\n`);
 }
 
 test("a click is on the screen within 100 ms while training runs on all cores", { timeout: 120_000 }, async () => {

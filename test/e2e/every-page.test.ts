@@ -56,7 +56,7 @@ test("the page is under 1.5 MB in all, compressed", () => {
     .filter((entry) => entry.isFile())
     .map((entry) => gzipSync(readFileSync(join(entry.parentPath, entry.name))).length);
   const total = sizes.reduce((all, size) => all + size, 0);
-  writeSync(2, `the built page: ${(total / 1e6).toFixed(2)} MB compressed in ${sizes.length} files\n`);
+  writeSync(2, `measured: the built page: ${(total / 1e6).toFixed(2)} MB compressed in ${sizes.length} files\n`);
   expect(total).toBeLessThan(1.5e6);
 });
 
@@ -74,7 +74,7 @@ test("the first page is painted soon after it is asked for", async () => {
     await page.context().close();
   }
   const middle = [...times].sort((a, b) => a - b)[1] ?? Number.NaN;
-  writeSync(2, `first contentful paint: ${times.map((time) => `${time.toFixed(0)} ms`).join(", ")}\n`);
+  writeSync(2, `measured: first contentful paint: ${times.map((time) => `${time.toFixed(0)} ms`).join(", ")}\n`);
   // The figure to hold is one second on a quiet machine; tests share theirs.
   expect(middle).toBeLessThan(3000);
 });

@@ -6,18 +6,32 @@ import { call } from "./call.ts";
 export const themes = ["system", "light", "dark"] as const;
 export const languages = ["en", "zh"] as const;
 
+const settings = {
+  theme: z.enum(themes),
+  language: z.enum(languages).nullable(),
+  /** Processor threads of the engine; null: all. */
+  threads: z.number().int().min(1).nullable(),
+  /** Bytes that the engine may take; null: what is free. */
+  memory_limit: z.number().int().min(1).nullable(),
+  /** Folders beside the usual ones in which models are looked for. */
+  model_folders: z.array(z.string()),
+  /** Address of a mirror of Hugging Face; null: HF_ENDPOINT, else the hub itself. */
+  huggingface_endpoint: z.url({ protocol: /^https?$/ }).nullable().default(null),
+  /** Of all downloads together, in bytes per second; null: no limit. */
+  download_limit: z.number().int().min(1000).nullable().default(null),
+  downloads_at_once: z.number().int().min(1).max(8).default(2),
+  /** Whether plain or all options are shown first. */
+  expert: z.boolean(),
+};
+
 /** What a person has chosen; kept in `settings.json` of Hone's folder. Null: as the machine has it. */
 export const settingsSchema = z.object({
-  theme: z.enum(themes).default("system"),
-  language: z.enum(languages).nullable().default(null),
-  /** Processor threads of the engine; null: all. */
-  threads: z.number().int().min(1).nullable().default(null),
-  /** Bytes that the engine may take; null: what is free. */
-  memory_limit: z.number().int().min(1).nullable().default(null),
-  /** Folders beside the usual ones in which models are looked for. */
-  model_folders: z.array(z.string()).default([]),
-  /** Whether plain or all options are shown first. */
-  expert: z.boolean().default(false),
+  theme: settings.theme.default("system"),
+  language: settings.language.default(null),
+  threads: settings.threads.default(null),
+  memory_limit: settings.memory_limit.default(null),
+  model_folders: settings.model_folders.default([]),
+  expert: settings.expert.default(false),
 });
 export type Settings = z.infer<typeof settingsSchema>;
 
@@ -74,8 +88,8 @@ export const appCalls = {
   "app.info": call<AppInfo>()(z.object({})),
   "app.machine": call<MachineInfo>()(z.object({})),
   "settings.get": call<Settings>()(z.object({})),
-  /** Changes what is given and leaves the rest. */
-  "settings.set": call<Settings>()(settingsSchema.partial()),
+  /** Changes what is given and leaves the rest: what is left out must not become its default on the way. */
+  "settings.set": call<Settings>()(z.object(settings).partial()),
   /** Which tokens there are; never the tokens themselves. */
   "tokens.list": call<TokenList>()(z.object({})),
   /** null removes it. */

@@ -19,7 +19,7 @@ export function FolderSettings({ settings, onChange }: SettingsPartProps) {
   return (
     <SettingsSection title={t("settings.folders.title")}>
       <Stack gap={2}>
-        <Text size="sm" fw={500}>
+        <Text size="sm" fw={600}>
           {t("settings.folders.home")}
         </Text>
         <Group gap="xs" wrap="nowrap">
@@ -41,7 +41,7 @@ export function FolderSettings({ settings, onChange }: SettingsPartProps) {
         </Text>
       </Stack>
       <Stack gap={4}>
-        <Text size="sm" fw={500}>
+        <Text size="sm" fw={600}>
           {t("settings.folders.models")}
         </Text>
         <Text size="sm" className="hone-muted">

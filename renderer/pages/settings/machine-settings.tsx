@@ -17,13 +17,13 @@ export function MachineSettings({ settings, onChange }: SettingsPartProps) {
       <LoadedView of={machine}>
         {({ devices, memory_total, memory_free, disk_free }) => (
           <Stack gap="sm">
-            {devices.map(({ name, kind, threads, simd, note }) => (
+            {devices.map(({ name, kind, threads, simd }) => (
               <Stack key={name} gap={0}>
-                <Text size="sm" fw={500}>
+                <Text size="sm" fw={600}>
                   {name}
                 </Text>
                 <Text size="sm" className="hone-muted">
-                  {t(`settings.machine.${kind}`, { threads, simd })} {note}
+                  {t(`settings.machine.${kind}`, { threads, simd: simd.toUpperCase() })}
                 </Text>
               </Stack>
             ))}

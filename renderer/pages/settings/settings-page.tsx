@@ -1,6 +1,18 @@
 /** What a person may choose, and what Hone says about itself. Every choice is kept at once. */
 
-import { Anchor, Button, Group, List, SegmentedControl, Select, SimpleGrid, Stack, Switch, Text } from "@mantine/core";
+import {
+  Anchor,
+  Button,
+  Group,
+  Input,
+  List,
+  SegmentedControl,
+  Select,
+  SimpleGrid,
+  Stack,
+  Switch,
+  Text,
+} from "@mantine/core";
 import { Keyboard } from "lucide-react";
 import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
@@ -57,9 +69,7 @@ function Looks({ settings, onChange }: SettingsPartProps) {
   return (
     <SettingsSection title={t("settings.looks.title")}>
       <Stack gap={4}>
-        <Text size="sm" fw={500} id="theme-label">
-          {t("settings.looks.theme")}
-        </Text>
+        <Input.Label id="theme-label">{t("settings.looks.theme")}</Input.Label>
         <SegmentedControl
           aria-labelledby="theme-label"
           value={settings.theme}
