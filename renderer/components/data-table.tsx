@@ -115,7 +115,6 @@ function TablePart<Row>({ from, to, ...props }: DataTableProps<Row> & { from: nu
     setActive((before) => ({ ...before, row: chosen - from }));
     virtual.scrollToIndex(chosen - from, { align: "auto" });
     // Only when another row is chosen: the person may scroll away from it.
-    // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [chosen, from, to, virtual]);
 
   const go = (toRow: number, toColumn: number) => {

@@ -6,17 +6,17 @@ import type { Lesson, LessonProgress, LessonStep } from "../../core/contract/les
 export interface LessonState {
   progress: LessonProgress;
   /** Shows a step. */
-  go(step: string): void;
+  go: (step: string) => void;
   /** Answers the question of a step; it can be answered once. */
-  predict(step: string, answer: number): void;
+  predict: (step: string, answer: number) => void;
   /** The step's activity was really done. */
-  complete(step: string): void;
+  complete: (step: string) => void;
   /** What a step made. */
-  keep(change: Partial<Pick<LessonProgress, "reward" | "answers" | "job" | "run">>): void;
-  keepEvaluation(step: string, id: string): void;
+  keep: (change: Partial<Pick<LessonProgress, "reward" | "answers" | "job" | "run">>) => void;
+  keepEvaluation: (step: string, id: string) => void;
   /** To the step behind this one; behind the last one the lesson is finished. */
-  next(): void;
-  restart(): void;
+  next: () => void;
+  restart: () => void;
 }
 
 export type LessonStore = StoreApi<LessonState>;

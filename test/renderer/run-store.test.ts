@@ -64,7 +64,7 @@ test("news that come before the run was read are not lost, and a run that is gon
   end();
   void reject;
 
-  const failing = createRunStore({ ...api, call: () => Promise.reject(new Error("gone")) } as unknown as Api, "r");
+  const failing = createRunStore({ ...api, call: () => Promise.reject(new Error("gone")) }, "r");
   failing.follow();
   await new Promise((done) => setTimeout(done));
   expect(failing.getState().error).toEqual(new Error("gone"));

@@ -169,9 +169,9 @@ function HistoryMenu({ store }: { store: LabStore }) {
   const api = useApi();
   const { path, history, text, saved, setText, setCompare } = useStore(store);
   const [error, setError] = useState<unknown>();
-  const read = async (id: string, use: (content: string) => void) => {
+  const read = async (id: string, show: (content: string) => void) => {
     try {
-      use((await api.call("rewards.version", { path, id })).text);
+      show((await api.call("rewards.version", { path, id })).text);
     } catch (failed) {
       setError(failed);
     }

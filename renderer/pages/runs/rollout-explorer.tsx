@@ -105,7 +105,7 @@ export function RolloutExplorer({ run, task, steps }: { run: string; task: strin
           label={t("runs.answers.order.label")}
           data={rolloutOrders.map((value) => ({ value, label: t(`runs.answers.order.${value}`) }))}
           value={filter.order}
-          onChange={(value) => change({ order: (value ?? "group") as typeof filter.order })}
+          onChange={(value) => change({ order: value ?? "group" })}
           w={150}
         />
       </Group>

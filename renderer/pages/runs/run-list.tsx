@@ -98,7 +98,7 @@ function RunTable({ runs }: { runs: readonly ListedRun[] }) {
           label={t("runs.order.label")}
           data={runOrders.map((value) => ({ value, label: t(`runs.order.${value}`) }))}
           value={order}
-          onChange={(value) => setOrder((value ?? "newest") as RunOrder)}
+          onChange={(value) => setOrder(value ?? "newest")}
           w={180}
         />
         <Button
