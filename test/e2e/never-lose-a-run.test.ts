@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { RunFolder } from "../../core/train/run-folder/run-folder.ts";
 import { startHone, type Hone } from "./hone.ts";
-import { callApi, lastStep, startTraining, waitForStep } from "./train-in-app.ts";
+import { lastStep, startTraining, waitForStep } from "./train-in-app.ts";
 
 let hone: Hone;
 beforeAll(async () => {
@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => hone.close());
 
 test(
-  "killed while it trains: the run is there, is told as unfinished, and goes on to its end",
+  "killed while it trains: the run is offered on the home page, and goes on to its end",
   { timeout: 120_000 },
   async () => {
     const steps = 14;
@@ -26,13 +26,11 @@ test(
     expect(killedAt).toBeLessThan(steps);
 
     await hone.restart();
-    const again = await hone.open("/runs");
-    const { runs } = await callApi(again, "runs.list", {});
-    expect(runs.map(({ name, state }) => [name, state])).toEqual([[run, "unfinished"]]);
-    await again.getByText(run).first().waitFor();
-    const { job } = await callApi(again, "train.resume", { run });
-    const ended = await callApi(again, "jobs.wait", { id: job });
-    expect(ended).toMatchObject({ state: "done", result: { finished: true, step: steps } });
+    const again = await hone.open("/");
+    await again.getByRole("heading", { name: "Go on where you stopped" }).waitFor();
+    await again.getByRole("button", { name: "Resume" }).click();
+    await again.getByText(`step ${steps} of ${steps}`).waitFor({ timeout: 60_000 });
+    await again.getByText("finished").first().waitFor();
     const seen = RunFolder.open(join(hone.home, "runs", run))
       .readMetrics()
       .map(({ step }) => step);
