@@ -3,7 +3,7 @@
 import { hubSourceLabels, type FileProgress } from "../contract/hub.ts";
 import { formatBytes, formatPercent, formatSeconds, plural } from "../contract/units.ts";
 import type { DownloadProgress } from "../hub/download/download-options.ts";
-import { paint, say } from "./terminal.ts";
+import { paint, progressBar, say } from "./terminal.ts";
 import { cutVisible } from "./train-progress.ts";
 
 const barWidth = 28;
@@ -91,7 +91,7 @@ export function progressLines(progress: DownloadProgress, speedOf: (file: FilePr
   ];
   return [
     ...moving.slice(0, mostFiles).map((file) => fileLine(file, speedOf(file))),
-    `${bar(progress.bytes === 0 ? 1 : progress.bytes_done / progress.bytes, barWidth)}  ${totalText(progress)}`,
+    `${progressBar(progress.bytes === 0 ? 1 : progress.bytes_done / progress.bytes, barWidth)}  ${totalText(progress)}`,
     paint("dim", counts.join(" · "), process.stderr),
     ...(progress.note === null ? [] : [paint("yellow", progress.note, process.stderr)]),
   ];
@@ -101,10 +101,5 @@ function fileLine({ path, size, done, state }: FileProgress, speed: number): str
   const name = path.length > nameWidth ? `…${path.slice(1 - nameWidth)}` : path.padEnd(nameWidth);
   const rate = speed > 0 ? `  ${formatBytes(speed)}/s  ${formatSeconds(Math.round((size - done) / speed))}` : "";
   const what = state === "checking" ? "checking" : `${formatBytes(done)} of ${formatBytes(size)}${rate}`;
-  return `${name}  ${bar(size === 0 ? 1 : done / size, fileBarWidth)}  ${what}`;
-}
-
-function bar(share: number, width: number): string {
-  const full = Math.round(width * share);
-  return paint("cyan", "━".repeat(full), process.stderr) + paint("dim", "─".repeat(width - full), process.stderr);
+  return `${name}  ${progressBar(size === 0 ? 1 : done / size, fileBarWidth)}  ${what}`;
 }

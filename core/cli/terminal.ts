@@ -89,6 +89,12 @@ export function paint(
   return `\u001b[${numbers[code]}m${text}\u001b[0m`;
 }
 
+/** A bar on stderr that is `share` full, 0 to 1. Its two parts differ without colours, too. */
+export function progressBar(share: number, width: number): string {
+  const full = Math.round(width * share);
+  return paint("cyan", "━".repeat(full), process.stderr) + paint("dim", "─".repeat(width - full), process.stderr);
+}
+
 const bars = "▁▂▃▄▅▆▇█";
 
 /** One character for each of at most `width` equal spans of the values, from their lowest to their highest. */

@@ -6,7 +6,7 @@ import type { MetricsRow } from "../contract/run.ts";
 import { formatCount, formatSeconds } from "../contract/units.ts";
 import type { Alarm } from "../train/alarms/alarms.ts";
 import type { BestMetric, TrainEvent } from "../train/events.ts";
-import { paint, say, sparkline } from "./terminal.ts";
+import { paint, progressBar, say, sparkline } from "./terminal.ts";
 
 const lineWidth = 24;
 const barWidth = 28;
@@ -129,10 +129,8 @@ export class TrainProgress {
     const last = this.#rows[this.#rows.length - 1];
     if (last === undefined) return this.#phase === "" ? [] : [paint("dim", `${this.#phase} …`, process.stderr)];
     const share = last.step / this.#total;
-    const full = Math.round(barWidth * share);
     const left = this.#secondsLeft === undefined ? "" : `${formatSeconds(this.#secondsLeft)} left`;
-    const bar =
-      paint("cyan", "━".repeat(full), process.stderr) + paint("dim", "━".repeat(barWidth - full), process.stderr);
+    const bar = progressBar(share, barWidth);
     const lines = [`step ${last.step}/${this.#total}  ${bar}  ${Math.floor(100 * share)} %  ${left}`];
     for (const { label, value, name } of quantities(this.#method, last)) {
       const history = this.#rows.map((row) => row[name]).filter((one) => one !== undefined);

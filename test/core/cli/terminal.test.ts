@@ -188,6 +188,17 @@ describe("progress of a run", () => {
     expect(new Set(moves).size).toBe(1);
   });
 
+  test("the bar tells done from left without colours", () => {
+    vi.stubEnv("NO_COLOR", "1");
+    try {
+      const progress = new TrainProgress(true);
+      progress.listen(step(100));
+      expect(out).toContain(`step 100/400  ${"━".repeat(7)}${"─".repeat(21)}  25 %`);
+    } finally {
+      vi.unstubAllEnvs();
+    }
+  });
+
   test("SFT and DPO show their own quantities, and their own evaluations", () => {
     const run = (method: "sft" | "dpo", metric: string, rows: Record<string, number>[]) => {
       out = "";

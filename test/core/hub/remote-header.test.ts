@@ -112,7 +112,14 @@ describe("GGUF", () => {
   const info = (name: string, shape: number[], type: number) =>
     Buffer.concat([text(name), int(shape.length), ...shape.map(long), int(type), long(0)]);
 
-  function gguf({ pairs = [] as Buffer[], tensors = [] as Buffer[], version = 3, data = 0, count = tensors.length }) {
+  interface GgufParts {
+    pairs?: Buffer[];
+    tensors?: Buffer[];
+    version?: number;
+    data?: number;
+    count?: number;
+  }
+  function gguf({ pairs = [], tensors = [], version = 3, data = 0, count = tensors.length }: GgufParts) {
     return Buffer.concat([
       Buffer.from("GGUF"),
       int(version),
