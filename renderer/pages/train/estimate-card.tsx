@@ -2,7 +2,7 @@
 
 import { Button, Group, Progress, Stack, Text, Title } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
-import { useEffect, useState } from "react";
+import { useEffect, useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { RunPlan } from "../../../core/contract/cli-json.ts";
 import type { RunConfigInput } from "../../../core/contract/config.ts";
@@ -18,7 +18,9 @@ const verdictColors = { fits: "var(--hone-good)", tight: "var(--hone-warn)", doe
 
 export function EstimateCard({ checked }: { checked: CheckedForm }) {
   const { t } = useTranslation();
-  const [config] = useDebouncedValue(checked.input, 350);
+  // As text: an object that is made anew would never come to rest.
+  const [text] = useDebouncedValue(JSON.stringify(checked.input), 350);
+  const config = useMemo(() => JSON.parse(text) as RunConfigInput, [text]);
   const estimate = useCall("train.estimate", { config }, { enabled: checked.config !== null, follow: "runs" });
   const measured = useMeasurement(config);
   const plan = measured.plan;

@@ -46,7 +46,7 @@ export function PresetChoice({ form, checked }: FormPart) {
         ))}
       </div>
       {chosen === null && (
-        <Badge variant="light" color="orange" autoContrast mt="xs">
+        <Badge variant="default" mt="xs">
           {t("train.preset.own")}
         </Badge>
       )}
