@@ -16,9 +16,23 @@ const steel: MantineColorsTuple = [
   "#113963",
 ];
 
+/** Of the dark theme: 0 text … 4 lines, 6 fields, 7 surface, 8 ground; blue-grey as the tokens of `theme.css`. */
+const slate: MantineColorsTuple = [
+  "#e4e7ec",
+  "#c8ced7",
+  "#a9b2bf",
+  "#7f8997",
+  "#3b424e",
+  "#2f353f",
+  "#252a33",
+  "#1c2026",
+  "#14171b",
+  "#0e1013",
+];
+
 export const theme = createTheme({
   primaryColor: "steel",
-  colors: { steel },
+  colors: { steel, dark: slate },
   primaryShade: { light: 6, dark: 6 },
   fontFamily: 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "Noto Sans SC", "PingFang SC", sans-serif',
   fontFamilyMonospace: 'ui-monospace, "SF Mono", "Cascadia Mono", "JetBrains Mono", Menlo, Consolas, monospace',
