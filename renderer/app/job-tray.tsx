@@ -19,7 +19,7 @@ export function JobTray() {
   return (
     <Popover width={380} position="bottom-end" shadow="md">
       <Popover.Target>
-        <UnstyledButton aria-label={t("jobs.open", { count: active.length })}>
+        <UnstyledButton>
           <Badge variant={active.length > 0 ? "filled" : "default"} size="lg">
             {active.length > 0 ? t("jobs.active", { count: active.length }) : t("jobs.none")}
           </Badge>

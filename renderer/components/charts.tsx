@@ -95,6 +95,7 @@ export function MetricChart(props: MetricChartProps) {
             <ResponsiveContainer width="100%" height={height}>
               <ComposedChart
                 data={rows}
+                accessibilityLayer={false}
                 margin={{ top: 6, right: 12, bottom: 0, left: 0 }}
                 {...(group && { syncId: group, syncMethod: "value" as const })}
               >

@@ -149,6 +149,8 @@ test("closing while training asks: stay, go on in the background, or stop and sa
   };
   const visible = () =>
     hone.main(({ BrowserWindow }) => BrowserWindow.getAllWindows().map((window) => window.isVisible()));
+  const staysAwake = () => hone.main(({ powerSaveBlocker }) => [0, 1, 2].some((id) => powerSaveBlocker.isStarted(id)));
+  expect(await staysAwake()).toBe(true);
   await closeWith(2);
   expect(await visible()).toEqual([true]);
   await closeWith(0);
@@ -179,4 +181,25 @@ test("a token is locked by the system's keychain and given to no window", async 
   await expect.poll(() => existsSync(file)).toBe(true);
   expect(readFileSync(file, "utf8")).not.toContain("hf_secret_of_mine");
   expect(await page.content()).not.toContain("hf_secret_of_mine");
+});
+
+test("work that ends behind a hidden window goes to its end, and Hone ends with it", async () => {
+  const hone = await open();
+  const page = await hone.window();
+  await hone.main(({ dialog }) => {
+    dialog.showMessageBox = () => Promise.resolve({ response: 0, checkboxChecked: false });
+  });
+  await startTraining(page, hone.home, "unseen", { max_steps: 12 });
+  await page.getByText("1 at work").waitFor();
+  await hone.main(({ BrowserWindow }) => BrowserWindow.getAllWindows()[0]?.close());
+  expect(await hone.ended).toBe(0);
+  expect(lastStep(hone.home, "unseen")).toBe(12);
+});
+
+test("where the window was is kept for the next start", async () => {
+  const hone = await open();
+  await hone.main(({ BrowserWindow }) => BrowserWindow.getAllWindows()[0]?.close());
+  expect(await hone.ended).toBe(0);
+  const state = JSON.parse(readFileSync(join(hone.home, "desktop", "window.json"), "utf8")) as object;
+  expect(state).toMatchObject({ width: 1280, height: 820, maximized: false });
 });

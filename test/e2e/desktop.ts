@@ -76,7 +76,9 @@ async function start(folder: string, home: string): Promise<Desktop | null> {
     },
     startAnother: () => start(folder, home),
     async close() {
-      if (child.exitCode === null && child.signalCode === null) child.kill("SIGTERM");
+      // A plain end would ask about work in progress.
+      const isRunning = child.exitCode === null && child.signalCode === null;
+      if (isRunning) await running.main(({ app }) => setTimeout(() => app.exit(0), 10) && null, undefined);
       await ended;
       await running.leave();
       rmSync(home, { recursive: true, force: true });

@@ -8,14 +8,23 @@ import type { Page } from "playwright-core";
 import { builtRenderer } from "../../core/host/page-files.ts";
 import { startHone, type Hone } from "./hone.ts";
 import { pages } from "./pages.ts";
+import { callApi, startTraining } from "./train-in-app.ts";
 
 const axe = readFileSync(join(import.meta.dirname, "..", "..", "node_modules", "axe-core", "axe.min.js"), "utf8");
 
 let hone: Hone;
 beforeAll(async () => {
   hone = await startHone();
+  const page = await hone.open();
+  await startTraining(page, hone.home, run, { max_steps: 6, save_steps: 3 });
+  const [job] = await callApi(page, "jobs.list", {});
+  await callApi(page, "jobs.wait", { id: job?.id ?? "" });
 });
 afterAll(() => hone.close());
+
+const run = "looked-at";
+/** What is only there once something is. */
+const inside = [`/runs/${run}`, `/runs/${run}?tab=rollouts`, `/play?model=${run}`, "/chat?model=starter"];
 
 interface Finding {
   id: string;
@@ -41,9 +50,9 @@ for (const theme of ["light", "dark"] as const) {
   test(`axe has nothing serious against any page, ${theme}`, { timeout: 180_000 }, async () => {
     const page = await hone.open("/", { colorScheme: theme, reducedMotion: "reduce" });
     const found: string[] = [];
-    for (const [path, title] of pages) {
+    for (const path of [...pages.map(([path]) => path), ...inside]) {
       await page.goto(`${page.url().split("#")[0]}#${path}`);
-      await page.getByRole("heading", { level: 1, name: title }).first().waitFor();
+      await page.getByRole("heading", { level: 1 }).first().waitFor();
       await page.waitForFunction(() => document.querySelector("[role=status] .mantine-Loader-root") === null);
       found.push(...(await findings(page)).map((finding) => `${path} ${finding}`));
     }

@@ -39,7 +39,7 @@ export function RolloutCard({ task, line, onPrompt }: RolloutCardProps) {
         {line.messages !== undefined ? (
           <Conversation messages={line.messages} label={t("train.conversation")} folded={[0]} />
         ) : (
-          <Text size="xs" className={classes.text} component="div">
+          <Text size="xs" className={classes.text} component="div" tabIndex={0}>
             {tokens !== undefined && tokens.length > 0 ? (
               <TokenText tokens={tokens} />
             ) : line.completion === "" ? (

@@ -1,8 +1,5 @@
 /** The Chromium behind the stand-in's windows: one profile, and Hone's own scheme led over an https address. */
 
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import {
   chromium,
   type BrowserContext,
@@ -38,9 +35,8 @@ export const windows: Windows = {
 
 export async function launchWindows(port: number): Promise<void> {
   const options = await browserOptions();
-  const profile = mkdtempSync(join(tmpdir(), "hone-windows-"));
   const args = [...options.args, `--remote-debugging-port=${port}`];
-  windows.context = await chromium.launchPersistentContext(profile, { ...options, args, viewport: null });
+  windows.context = await chromium.launchPersistentContext("", { ...options, args, viewport: null });
   await windows.context.exposeBinding("__toMain", ({ page, frame }, channel: string, text: string) => {
     windows.receive(page, frame, channel, JSON.parse(text));
   });
