@@ -21,7 +21,7 @@ const slate: MantineColorsTuple = [
   "#e4e7ec",
   "#c8ced7",
   "#a9b2bf",
-  "#7f8997",
+  "#98a2b0",
   "#3b424e",
   "#2f353f",
   "#252a33",
