@@ -52,11 +52,11 @@ export function RolloutCard({ task, line, onPrompt }: RolloutCardProps) {
       </Group>
       <Group gap={4}>
         {line.failure !== null && (
-          <Badge size="xs" color="red" variant="outline" autoContrast>
+          <Badge size="xs" variant="default" c="var(--hone-bad)">
             {line.failure}
           </Badge>
         )}
-        <Badge size="xs" color="gray" variant="outline" autoContrast>
+        <Badge size="xs" variant="default">
           {line.stop_reason}
         </Badge>
         {Object.entries(line.reward_parts).map(([name, value]) => (
