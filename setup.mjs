@@ -500,10 +500,7 @@ function startDesktop(node, args) {
   const electron = at >= 0 ? { why: "as `--browser` asks" } : findElectron();
   if ("why" in electron || !HAS_SCREEN) {
     say(`hone: opening the app in a browser (${"why" in electron ? electron.why : "this machine has no screen"})\n`);
-    if (!HAS_SCREEN && !args.includes("--host")) {
-      say("hone: there is no screen here: see `npm run -s hone -- app --help` for a browser on another machine\n");
-      args.push("--host");
-    }
+    if (!HAS_SCREEN && !args.includes("--host")) args.push("--host");
     return false;
   }
   const folder = path.join(ROOT, "dist", "app");

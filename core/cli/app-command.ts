@@ -2,6 +2,7 @@
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { hostname } from "node:os";
 import type { Command } from "commander";
 import { startHost } from "../host/host.ts";
 import { runs, wholeNumber } from "./command.ts";
@@ -22,6 +23,10 @@ export function addAppCommand(program: Command): void {
     const host = await startHost({ ...(port !== undefined && { port }) });
     print(host.url);
     if (flags["host"] !== true) openBrowser(host.url);
+    else {
+      const tunnel = `ssh -L ${host.port}:127.0.0.1:${host.port} ${hostname()}`;
+      say(`in front of another machine: \`${tunnel}\` there, then open the address above in its browser`);
+    }
     say("the app is open for as long as this command runs: Enter prints another one-time address, Ctrl-C ends it");
     process.stdin.on("data", () => {
       print(host.newUrl());
