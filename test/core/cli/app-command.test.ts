@@ -24,7 +24,7 @@ afterEach(async () => {
 interface Running {
   child: ChildProcess;
   /** Resolves with what the pattern finds in what it says, on either stream. */
-  says(pattern: RegExp): Promise<string>;
+  says: (pattern: RegExp) => Promise<string>;
 }
 
 function app(args: readonly string[], env: Record<string, string> = {}): Running {
