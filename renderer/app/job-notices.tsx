@@ -15,7 +15,7 @@ export function JobNotices() {
   const before = useRef<ReadonlySet<string>>(new Set());
   useEffect(() => {
     for (const job of jobs) {
-      if (before.current.has(job.id) && isEnded(job)) {
+      if (before.current.has(job.id) && isEnded(job) && !isSeen(job)) {
         notifications.show({
           id: job.id,
           title: t(`app.ended.${job.state}`),
@@ -33,6 +33,14 @@ export function JobNotices() {
 
 function isEnded(job: Job): job is Job & { state: keyof typeof colours } {
   return job.state in colours;
+}
+
+/** On a page that shows the good end itself, a notice would only lie over it. */
+function isSeen({ state, run }: Job): boolean {
+  const place = window.location.hash.slice(1);
+  const isShown =
+    place.startsWith("/tutorial?lesson=") || (run !== null && place === `/runs/${encodeURIComponent(run)}`);
+  return state === "done" && isShown;
 }
 
 /** Outside of the router, where notices are drawn. */

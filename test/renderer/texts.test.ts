@@ -151,3 +151,11 @@ test("every key that is used exists", () => {
 test("no text that a person reads stands in the code", () => {
   expect(sources.flatMap(({ literals }) => literals)).toEqual([]);
 });
+
+test("words that a lesson explains have a meaning", () => {
+  for (const path of globSync(join(root, "..", "assets", "lessons", "*.json"))) {
+    const names = [...readFileSync(path, "utf8").matchAll(/\]\(term:([\w-]+)\)/g)].map(([, name]) => name);
+    expect(names.length).toBeGreaterThan(0);
+    expect(names.filter((name) => !english.has(`terms.${name}.meaning`))).toEqual([]);
+  }
+});

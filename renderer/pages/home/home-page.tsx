@@ -36,7 +36,7 @@ export default function HomePage() {
               )}
               {runs.length === 0 && <Welcome />}
               {finished.length > 0 && <RunSection title={t("home.results")} runs={finished} />}
-              {runs.length > 0 && <TheLoop />}
+              {runs.length > 0 && <TheLoop links />}
             </Stack>
           );
         }}

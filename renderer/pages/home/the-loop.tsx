@@ -13,7 +13,8 @@ const stations: readonly { id: string; href: string; icon: LucideIcon }[] = [
   { id: "again", href: "/runs", icon: RotateCcw },
 ];
 
-export function TheLoop() {
+/** `links`: also to the check and the tutorial, where nothing else on the page leads there. */
+export function TheLoop({ links = false }: { links?: boolean }) {
   const { t } = useTranslation();
   return (
     <Stack gap="xs" component="section" aria-label={t("home.loop.title")}>
@@ -33,14 +34,16 @@ export function TheLoop() {
           </UnstyledButton>
         ))}
       </SimpleGrid>
-      <Group gap="lg">
-        <Anchor component={Link} href="/tasks/advise" size="sm">
-          {t("home.advise")}
-        </Anchor>
-        <Anchor component={Link} href="/tutorial" size="sm">
-          {t("home.tutorial")}
-        </Anchor>
-      </Group>
+      {links && (
+        <Group gap="lg">
+          <Anchor component={Link} href="/tasks/advise" size="sm">
+            {t("home.advise")}
+          </Anchor>
+          <Anchor component={Link} href="/tutorial" size="sm">
+            {t("home.tutorial")}
+          </Anchor>
+        </Group>
+      )}
     </Stack>
   );
 }

@@ -4,7 +4,6 @@ import { ActionIcon, Anchor, Button, Group, Menu, Progress, Stack, Text, Title }
 import { ArrowLeft, ArrowRight, EllipsisVertical } from "lucide-react";
 import { useEffect, useMemo, useRef, type ComponentType } from "react";
 import { useTranslation } from "react-i18next";
-import Markdown from "react-markdown";
 import { Link, useLocation } from "wouter";
 import { useStore } from "zustand";
 import type { ListedLesson } from "../../../core/contract/api/tutorial-calls.ts";
@@ -14,6 +13,7 @@ import { createLessonStore } from "../../stores/lesson-store.ts";
 import { FinishActivity } from "./finish-activity.tsx";
 import type { ActivityProps } from "./activity-props.ts";
 import classes from "./lesson-view.module.css";
+import { LessonMarkdown } from "./lesson-markdown.tsx";
 import { LessonSteps } from "./lesson-steps.tsx";
 import { MeasureActivity } from "./measure-activity.tsx";
 import { PlayActivity } from "./play-activity.tsx";
@@ -98,7 +98,7 @@ export function LessonView({ lesson, progress: begun }: ListedLesson) {
           </Menu>
         </Group>
         <div className={classes.text}>
-          <Markdown>{text(step.text)}</Markdown>
+          <LessonMarkdown text={text(step.text)} />
         </div>
         {step.question !== undefined && (
           <StepQuestion

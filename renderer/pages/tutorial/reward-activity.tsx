@@ -157,8 +157,8 @@ function AnswerTable({ samples, task }: { samples: readonly LabSample[]; task: s
             <Table.Td ta="right" className="hone-numbers">
               {reward === null ? "–" : reward.toFixed(2)}
               {before !== null && reward !== null && Math.abs(before - reward) > 1e-9 && (
-                <Text size="xs" className="hone-muted" td="line-through">
-                  {before.toFixed(2)}
+                <Text size="xs" className="hone-muted" style={{ whiteSpace: "nowrap" }}>
+                  {t("tutorial.reward.was", { value: before.toFixed(2) })}
                 </Text>
               )}
             </Table.Td>

@@ -5,6 +5,7 @@ import { Eye } from "lucide-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { LessonQuestion } from "../../../core/contract/lesson.ts";
+import { LessonMarkdown } from "./lesson-markdown.tsx";
 import { useLessonText } from "./use-lesson-text.ts";
 
 interface StepQuestionProps {
@@ -23,14 +24,18 @@ export function StepQuestion({ question, answer, onAnswer }: StepQuestionProps) 
     const said = question.kind === "choice" ? text(question.options[answer] ?? question.options[0]) : String(answer);
     return (
       <Text size="sm" className="hone-muted">
-        {text(question.prompt)} <b>{t("tutorial.youSaid", { answer: said })}</b>
+        <LessonMarkdown inline text={text(question.prompt)} /> <b>{t("tutorial.youSaid", { answer: said })}</b>
       </Text>
     );
   }
   return (
     <Stack className="hone-card" gap="sm" maw={640}>
       {question.kind === "choice" ? (
-        <Radio.Group label={text(question.prompt)} value={String(value)} onChange={(next) => setValue(Number(next))}>
+        <Radio.Group
+          label={<LessonMarkdown inline text={text(question.prompt)} />}
+          value={String(value)}
+          onChange={(next) => setValue(Number(next))}
+        >
           <Stack gap={6} mt="xs">
             {question.options.map((option, index) => (
               <Radio key={index} value={String(index)} label={text(option)} />
@@ -40,7 +45,7 @@ export function StepQuestion({ question, answer, onAnswer }: StepQuestionProps) 
       ) : (
         <Stack gap="lg" pb="xs">
           <Text size="sm" fw={500} id="lesson-question">
-            {text(question.prompt)}
+            <LessonMarkdown inline text={text(question.prompt)} />
           </Text>
           <Slider
             min={question.least}
@@ -72,7 +77,9 @@ export function StepReveal({ question }: { question: LessonQuestion }) {
   return (
     <Group className="hone-card" gap="sm" wrap="nowrap" maw={760} role="status" align="flex-start">
       <Eye size={18} aria-hidden style={{ flexShrink: 0, marginTop: 2 }} />
-      <Text size="sm">{text(question.reveal)}</Text>
+      <Text size="sm" component="div">
+        <LessonMarkdown inline text={text(question.reveal)} />
+      </Text>
     </Group>
   );
 }
