@@ -1,7 +1,8 @@
 /** `hone search`: models and datasets on hubs, and the catalogue of models that Hone trains well. */
 
 import { InvalidArgumentError, type Command } from "commander";
-import { fitCatalogEntry, thisMachine } from "../app/models/fit-model.ts";
+import { thisMachine } from "../app/models/fit-model.ts";
+import { listCatalog } from "../app/models/list-catalog.ts";
 import { Session } from "../app/session.ts";
 import {
   hubSources,
@@ -15,7 +16,6 @@ import {
 } from "../contract/hub.ts";
 import { textTable } from "../contract/text-table.ts";
 import { formatBytes, formatCount, parseBytes } from "../contract/units.ts";
-import { readCatalogs } from "../hub/catalog.ts";
 import { openSource } from "../hub/sources/open-hub.ts";
 import { givenFlags, oneOf, runs, wholeNumber } from "./command.ts";
 import { print, printJson, say } from "./terminal.ts";
@@ -93,20 +93,9 @@ function supportText({ supported }: SearchHit): string {
 async function showCatalog(words: string, json: boolean): Promise<void> {
   const session = await Session.open();
   const machine = thisMachine(session.engine);
-  const catalogs = readCatalogs();
-  for (const { problem } of catalogs) if (problem !== null) say(problem);
-  const wanted = words
-    .toLowerCase()
-    .split(/\s+/)
-    .filter((word) => word !== "");
-  const matches = ({ id, name }: CatalogEntry) => wanted.every((word) => `${id} ${name}`.toLowerCase().includes(word));
-  const listed: { catalog: string; entry: CatalogEntry; fit: FitReport }[] = [];
-  for (const { name, models } of catalogs) {
-    for (const entry of models.filter(matches))
-      listed.push({ catalog: name, entry, fit: await fitCatalogEntry(entry, machine) });
-  }
+  const { models: listed, problems } = await listCatalog(machine, words);
+  for (const { problem } of problems) say(problem);
   if (json) {
-    const problems = catalogs.flatMap(({ path, problem }) => (problem === null ? [] : [{ path, problem }]));
     return printJson({ models: listed.map(({ catalog, entry, fit }) => ({ catalog, ...entry, fit })), problems });
   }
   if (listed.length === 0) return print(`nothing in the catalogue is called ${JSON.stringify(words)}`);

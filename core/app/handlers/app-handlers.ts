@@ -31,9 +31,11 @@ export function appHandlers(host: AppInfo["host"], secrets: Secrets): Handlers<"
       };
     },
     "settings.get": () => readSettings(),
-    "settings.set": (change, context) => {
+    "settings.set": async (change, context) => {
       const settings = writeSettings(change);
       context.tell("settings", settings);
+      const isForDownloads = "download_limit" in change || "downloads_at_once" in change;
+      if (isForDownloads) await context.call("hub.settings_changed", {});
       return settings;
     },
     "tokens.list": () => listTokens(secrets),

@@ -3,10 +3,17 @@ import { listLocalModels } from "../../hub/storage/list-local.ts";
 import { giveUpMove, planMove } from "../../hub/storage/move-models-folder.ts";
 import { readStorage } from "../../hub/storage/places.ts";
 import { planRemoval, removeModel } from "../../hub/storage/remove-model.ts";
+import { addModelFolder } from "../models/add-folder.ts";
+import { modelDetails } from "../models/model-details.ts";
 import type { Handlers } from "../service/handlers.ts";
 
 export const modelHandlers: Handlers<"models"> = {
   "models.list": () => listLocalModels(),
+  "models.details": ({ reference }) => modelDetails(reference),
+  "models.measure": async ({ reference }, context) => ({
+    job: await context.startJob({ kind: "other", title: reference, work: "measure-speed", input: { reference } }),
+  }),
+  "models.add_folder": ({ path }, context) => addModelFolder(path, context),
   "models.plan_removal": ({ reference, kind }) => {
     const { bytes, paths, kept_paths } = planRemoval(reference, kind);
     return { reference, removed: false, bytes, paths, kept_paths };

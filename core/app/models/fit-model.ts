@@ -51,16 +51,25 @@ export async function fitRepository(
   snapshot: RepoSnapshot,
   options: Cancellable & { machine: FitMachine; quant?: string | null },
 ): Promise<{ report: FitReport; choice: FileChoice }> {
-  const { machine, quant = null, signal } = options;
+  const { machine, quant = null } = options;
   const choice = chooseModelFiles(snapshot, { quant, machine });
+  return { report: await fitSnapshot(source, snapshot, choice, options), choice };
+}
+
+/** As above, of files that were chosen before. */
+export async function fitSnapshot(
+  source: HubSource,
+  snapshot: RepoSnapshot,
+  choice: FileChoice,
+  { machine, signal }: Cancellable & { machine: FitMachine },
+): Promise<FitReport> {
   const header = await readRemoteHeader(source, snapshot, choice, { signal });
   const folder = downloadFolder(snapshot.ref.source);
   const target = cacheTarget(snapshot, choice.files);
   const missing = choice.files.filter((file) => !target.here(file));
   const bytes = missing.reduce((sum, { size }) => sum + size, 0);
   const free = freeBytes(folder);
-  const name = showRef(snapshot.ref);
-  const report = await makeReport(name, header, machine, {
+  const report = await makeReport(showRef(snapshot.ref), header, machine, {
     ref: snapshot.ref,
     commit: snapshot.commit,
     licence: snapshot.licence,
@@ -69,7 +78,7 @@ export async function fitRepository(
     quants: choice.quants,
     download: { bytes, files: missing.length, folder, free_bytes: free, verdict: diskVerdict(bytes, free) },
   });
-  return { report: { ...report, words: wordsOf(report) }, choice };
+  return { ...report, words: wordsOf(report) };
 }
 
 /** The report on an entry of a catalogue: without asking anybody, from what the entry says. */

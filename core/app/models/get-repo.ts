@@ -3,7 +3,15 @@
 import { existsSync } from "node:fs";
 import { diskVerdict, type Room } from "../../contract/fits.ts";
 import { HoneError } from "../../contract/errors.ts";
-import type { FileChoice, GetOutput, GetPlan, HubSourceName, RepoKind, RepoSnapshot } from "../../contract/hub.ts";
+import type {
+  FileChoice,
+  GetOutput,
+  GetPlan,
+  HubSourceName,
+  RepoKind,
+  RepoRef,
+  RepoSnapshot,
+} from "../../contract/hub.ts";
 import { nearest } from "../../contract/nearest.ts";
 import { freeBytes } from "../../files/disk.ts";
 import { chooseModelFiles, isPickle, pick } from "../../hub/choose-files.ts";
@@ -92,9 +100,13 @@ export async function runGet(prepared: PreparedGet, options: DownloadOptions = {
     ...options,
   });
   const { path, bytes, fetched_bytes, seconds, files } = result;
-  const quant = choice.format === "gguf" && choice.quant !== null ? `:${choice.quant}` : "";
-  const reference = `${referenceOf(plan.ref)}${quant}`;
+  const reference = referenceTo(plan.ref, choice);
   return { ref: plan.ref, commit: plan.commit, path, reference, bytes, fetched_bytes, seconds, files };
+}
+
+/** What `--model` takes for the chosen files, once they are here. */
+export function referenceTo(ref: RepoRef, { format, quant }: Pick<FileChoice, "format" | "quant">): string {
+  return `${referenceOf(ref)}${format === "gguf" && quant !== null ? `:${quant}` : ""}`;
 }
 
 function readReference({ reference, kind, source }: GetRequest): RepoReference {

@@ -32,6 +32,11 @@ export class AppThread {
     return this.#rpc;
   }
 
+  /** Lets it put its things away, where it was started at all. It is to be ended afterwards. */
+  async leave(): Promise<void> {
+    await this.#rpc?.call("internal.leave", null);
+  }
+
   /** Ends it at once, in the middle of whatever it does. */
   async end(): Promise<void> {
     await this.#worker?.terminate();

@@ -23,6 +23,7 @@ const rpc: Rpc = new Rpc(portChannel(parentPort, "the app"), {
       startJob: (order: JobOrder) => rpc.call("internal.startJob", order) as Promise<string>,
     };
     if (name === "internal.work") return doWork(input as { id: string; work: string; input: unknown }, context);
+    if (name === "internal.leave") return (await import("../hub/downloads.ts")).closeDownloads();
     return serveCall(await areaHandlers[areaOf(name) as LoadedArea](), name, input, context);
   },
 });

@@ -3,9 +3,11 @@
  * The desktop's main process and the browser host each make one.
  */
 
+import { existsSync } from "node:fs";
 import type { AppInfo, SecretName } from "../../contract/api/app-calls.ts";
 import type { Job } from "../../contract/api/job-calls.ts";
 import type { Served } from "../../contract/rpc.ts";
+import { queueFile } from "../../hub/download/queue-store.ts";
 import { appHandlers } from "../handlers/app-handlers.ts";
 import { watchLoad } from "./system-load.ts";
 import { AppThread } from "./app-thread.ts";
@@ -46,6 +48,7 @@ export function createApp(host: AppInfo["host"], secrets: Secrets = fileSecrets(
   const threads: Record<Exclude<Place, "main">, AppThread> = {
     library: new AppThread("the library", served),
     models: new AppThread("the models", served),
+    network: new AppThread("the network", served),
   };
   const load = watchLoad((now) => {
     news.tell("load", now);
@@ -82,6 +85,17 @@ export function createApp(host: AppInfo["host"], secrets: Secrets = fileSecrets(
     return serveCall(handlers, name, input, context);
   }
 
+  /** Downloads that an earlier Hone left go on; where there never was one, no thread is started for them. */
+  async function readDownloads(): Promise<void> {
+    if (!existsSync(queueFile())) return;
+    try {
+      news.tell("downloads", await call("hub.downloads", {}, new AbortController().signal));
+    } catch {
+      // Such as: another Hone has them. Whoever looks at the list asks for it, and is told.
+    }
+  }
+  void readDownloads();
+
   return {
     // Windows call what the contract lists; what is internal has no area.
     call: (name, input, signal) => (areaOf(name), call(name, input, signal)),
@@ -89,6 +103,7 @@ export function createApp(host: AppInfo["host"], secrets: Secrets = fileSecrets(
       const end = news.subscribe(topic, key, listener);
       if (topic === "jobs") listener(jobs.list());
       if (topic === "settings") listener(readSettings());
+      if (topic === "downloads") void readDownloads();
       if (topic === "load") load.start();
       return () => {
         end();
@@ -105,6 +120,7 @@ export function createApp(host: AppInfo["host"], secrets: Secrets = fileSecrets(
       await jobs.close();
       load.stop();
       news.close();
+      await threads.network.leave();
       await Promise.all(Object.values(threads).map((thread) => thread.end()));
     },
   };

@@ -20,6 +20,7 @@ const works: Readonly<Record<string, () => Promise<Work>>> = {
   draw: async () => (await import("../works/draw-work.ts")).drawWork,
   advise: async () => (await import("../works/advise-work.ts")).adviseWork,
   "move-models": async () => (await import("../works/move-models-work.ts")).moveModelsWork,
+  "measure-speed": async () => (await import("../works/measure-speed-work.ts")).measureSpeedWork,
   "check-task": async () => (await import("../works/check-task-work.ts")).checkTaskWork,
 };
 

@@ -4,6 +4,7 @@
  */
 
 import type { z } from "zod";
+import type { Download } from "../hub.ts";
 import type { MetricsRow, RunEvent } from "../run.ts";
 import { appCalls, type Settings, type SystemLoad } from "./app-calls.ts";
 import { chatCalls } from "./chat-calls.ts";
@@ -67,6 +68,8 @@ export type LibraryPart = "models" | "datasets" | "tasks" | "rewards" | "runs" |
 export interface Topics {
   /** All jobs, whenever one has changed; at most ten times a second. */
   jobs: Job[];
+  /** All downloads, the newest first, whenever one has changed; at most ten times a second. */
+  downloads: Download[];
   settings: Settings;
   load: SystemLoad;
   library: LibraryPart;

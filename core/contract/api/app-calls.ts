@@ -16,10 +16,10 @@ const settings = {
   /** Folders beside the usual ones in which models are looked for. */
   model_folders: z.array(z.string()),
   /** Address of a mirror of Hugging Face; null: HF_ENDPOINT, else the hub itself. */
-  huggingface_endpoint: z.url({ protocol: /^https?$/ }).nullable().default(null),
+  huggingface_endpoint: z.url({ protocol: /^https?$/ }).nullable(),
   /** Of all downloads together, in bytes per second; null: no limit. */
-  download_limit: z.number().int().min(1000).nullable().default(null),
-  downloads_at_once: z.number().int().min(1).max(8).default(2),
+  download_limit: z.number().int().min(1000).nullable(),
+  downloads_at_once: z.number().int().min(1).max(8),
   /** Whether plain or all options are shown first. */
   expert: z.boolean(),
 };
@@ -31,6 +31,9 @@ export const settingsSchema = z.object({
   threads: settings.threads.default(null),
   memory_limit: settings.memory_limit.default(null),
   model_folders: settings.model_folders.default([]),
+  huggingface_endpoint: settings.huggingface_endpoint.default(null),
+  download_limit: settings.download_limit.default(null),
+  downloads_at_once: settings.downloads_at_once.default(2),
   expert: settings.expert.default(false),
 });
 export type Settings = z.infer<typeof settingsSchema>;

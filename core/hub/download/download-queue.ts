@@ -5,11 +5,9 @@
 
 import { randomUUID } from "node:crypto";
 import { rmSync } from "node:fs";
-import { join } from "node:path";
 import { CancelledError, errorKind, errorMessage, HoneError } from "../../contract/errors.ts";
 import type { Download, RepoSnapshot } from "../../contract/hub.ts";
 import { isDiskFull } from "../../files/disk.ts";
-import { honeHome } from "../../files/hone-home.ts";
 import { fileReason } from "../../files/system-error.ts";
 import type { HubSettings } from "../find-snapshot.ts";
 import { openSource } from "../sources/open-hub.ts";
@@ -18,14 +16,14 @@ import { cacheTarget } from "../storage/snapshot-target.ts";
 import type { DownloadOptions, DownloadProgress } from "./download-options.ts";
 import { downloadSnapshot } from "./download-snapshot.ts";
 import { downloadOrderSchema, findAlternative, planDownload, type DownloadOrderInput } from "./plan-download.ts";
-import { QueueStore, type QueueEntry } from "./queue-store.ts";
+import { queueFolder, QueueStore, type QueueEntry } from "./queue-store.ts";
 import { Throttle } from "./throttle.ts";
 
 export interface QueueOptions {
   /** Default: `downloads` in Hone's folder. */
   folder?: string;
   /** Read anew for every download: settings may change. */
-  hubs?: () => HubSettings;
+  hubs?: () => HubSettings | Promise<HubSettings>;
   /** Downloads at a time. Default 2. */
   parallel?: number;
   /** Bytes per second of all together; null: no limit. */
@@ -65,7 +63,7 @@ export class DownloadQueue {
   /** Goes on with what an earlier process left. Throws `downloads-busy`. */
   constructor(options: QueueOptions = {}) {
     this.#options = options;
-    this.#store = new QueueStore(options.folder ?? join(honeHome(), "downloads"));
+    this.#store = new QueueStore(options.folder ?? queueFolder());
     this.#throttle = new Throttle(options.bandwidthLimit ?? null);
     this.#parallel = options.parallel ?? 2;
     this.#entries = this.#store.read();
@@ -251,7 +249,7 @@ export class DownloadQueue {
 
   async #fetch(entry: QueueEntry, signal: AbortSignal, isSecond = false): Promise<void> {
     const { download, order } = entry;
-    const hubs = this.#options.hubs?.() ?? {};
+    const hubs = (await this.#options.hubs?.()) ?? {};
     const known = entry.snapshot;
     const snapshot = known ?? (await this.#ask(entry, hubs, signal));
     const { files } = snapshot;

@@ -7,6 +7,7 @@ import { HoneError } from "../../contract/errors.ts";
 import { downloadSchema, repoSnapshotSchema } from "../../contract/hub.ts";
 import { writeFileAtomic } from "../../files/atomic.ts";
 import { readJson } from "../../files/json.ts";
+import { honeHome } from "../../files/hone-home.ts";
 import { lockFolder } from "../../files/lock.ts";
 import { downloadOrderSchema } from "./plan-download.ts";
 
@@ -20,6 +21,15 @@ export type QueueEntry = z.infer<typeof entrySchema>;
 
 const queueSchema = z.object({ version: z.literal(1), entries: z.array(entrySchema) });
 
+/** Of Hone's own queue, in this folder. */
+export function queueFolder(): string {
+  return join(honeHome(), "downloads");
+}
+
+export function queueFile(folder = queueFolder()): string {
+  return join(folder, "queue.json");
+}
+
 export class QueueStore {
   readonly #path: string;
   readonly #release: () => void;
@@ -27,7 +37,7 @@ export class QueueStore {
   /** Takes the folder for this process. Throws `downloads-busy`. */
   constructor(folder: string) {
     mkdirSync(folder, { recursive: true });
-    this.#path = join(folder, "queue.json");
+    this.#path = queueFile(folder);
     try {
       this.#release = lockFolder(folder);
     } catch (error) {
