@@ -45,7 +45,7 @@ export default defineConfig(
   },
   {
     files: ["renderer/**/*.{ts,tsx}"],
-    plugins: { "react-hooks": reactHooks },
+    plugins: { "react-hooks": { rules: reactHooks.rules } },
     rules: { "react-hooks/rules-of-hooks": "error", "react-hooks/exhaustive-deps": "error" },
   },
   { files: TALKS_TO_PEOPLE, rules: { "no-console": "off", "no-restricted-properties": "off" } },
