@@ -2,7 +2,7 @@
 
 import { basename } from "node:path";
 import type { RunNews } from "../../contract/api/api.ts";
-import type { RunConfigInput } from "../../contract/config.ts";
+import { isRl, type RunConfigInput } from "../../contract/config.ts";
 import type { RunEvent } from "../../contract/run.ts";
 import { requireRun } from "../../store/library.ts";
 import type { TrainEvent } from "../../train/events.ts";
@@ -45,6 +45,8 @@ class TrainWatcher {
   readonly #context: WorkContext;
   #run: string | undefined;
   #early: RunEvent[] = [];
+  /** It draws answers, which are kept. */
+  #samples = false;
 
   constructor(context: WorkContext) {
     this.#context = context;
@@ -54,6 +56,7 @@ class TrainWatcher {
     switch (event.type) {
       case "begin":
         this.#run = basename(event.run);
+        this.#samples = isRl(event.method);
         this.#context.report({
           run: this.#run,
           title: this.#run,
@@ -71,7 +74,7 @@ class TrainWatcher {
           progress: { done: row.step, total: totalSteps, unit: "step" },
           seconds_left: secondsLeft,
         });
-        this.#tell({ rows: [row], rollout_steps: [row.step] });
+        this.#tell({ rows: [row], rollout_steps: this.#samples ? [row.step] : [] });
         return;
       }
       case "evaluation":

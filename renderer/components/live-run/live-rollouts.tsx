@@ -2,9 +2,10 @@
 
 import { Button, Group, SegmentedControl, Slider, Stack, Text } from "@mantine/core";
 import { Pause, Play } from "lucide-react";
-import { useEffect, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { RunDetails } from "../../../core/contract/api/run-calls.ts";
+import { isRl, type Method } from "../../../core/contract/config.ts";
 import { useCall } from "../../app/hone-context.tsx";
 import { LoadedView } from "../loaded-view.tsx";
 import { Term } from "../term.tsx";
@@ -22,19 +23,24 @@ export function LiveRollouts({ run }: { run: RunDetails }) {
   const [step, setStep] = useState(newest);
   const [held, setHeld] = useState(false);
   const [kind, setKind] = useState<"prompts" | "group">("prompts");
+  const latest = useRef(newest);
+  useEffect(() => {
+    latest.current = newest;
+  });
   const isLate = !held && newest !== undefined && newest !== step;
   useEffect(() => {
     if (!isLate) return undefined;
-    const timer = setTimeout(() => setStep(newest), step === undefined ? 0 : pause);
-    return () => clearTimeout(timer);
     // A newer step does not begin the wait anew, or a fast run would never be shown.
+    const timer = setTimeout(() => setStep(latest.current), step === undefined ? 0 : pause);
+    return () => clearTimeout(timer);
   }, [isLate, step]);
   const loaded = useCall(
     "train.answers",
     { run: run.name, step: step ?? 0, prompt: kind === "group" ? 0 : null, limit: shown },
-    { enabled: step !== undefined },
+    { enabled: step !== undefined && isRl(run.method as Method) },
   );
-  if (step === undefined) return null;
+  // Given answers are no answers of the model, and answers need not be kept.
+  if (step === undefined || !isRl(run.method as Method) || run.config.log_completions === false) return null;
   const look = (index: number) => {
     setHeld(true);
     setStep(steps[index]);

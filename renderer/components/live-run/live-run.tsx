@@ -96,6 +96,7 @@ const RunCharts = memo(function RunCharts({ run }: { run: RunDetails }) {
           <div key={plan.id} className="hone-card" data-testid={`chart-${plan.id}`}>
             <MetricChart
               title={t(`train.chart.${plan.id}`)}
+              term={`chart_${plan.id}`}
               series={chartSeries(run, plan, { axis }, (metric) => metricName(metric, t))}
               references={plan.references === true ? references : []}
               markers={markers}

@@ -53,7 +53,7 @@ export function RunControls({ run }: { run: RunDetails }) {
           )}
           {row?.["step_time"] !== undefined && (
             <Text size="sm" className="hone-muted hone-numbers">
-              {t("train.stepTime", { time: formatSeconds(row["step_time"]) })}
+              {t("train.stepTime", { time: shortTime(row["step_time"]) })}
             </Text>
           )}
           {row?.["peak_memory"] !== undefined && (
@@ -112,6 +112,10 @@ export function RunControls({ run }: { run: RunDetails }) {
       {job?.error != null && <ErrorBox error={errorFromData(job.error)} />}
     </Stack>
   );
+}
+
+function shortTime(seconds: number): string {
+  return seconds < 0.1 ? `${Math.round(1000 * seconds)} ms` : formatSeconds(seconds);
 }
 
 /** How busy the machine is, once a second. */

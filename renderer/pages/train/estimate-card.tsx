@@ -14,6 +14,9 @@ import { activeJobs } from "../../stores/app-store.ts";
 import type { CheckedForm } from "../../stores/train-form.ts";
 import classes from "./train.module.css";
 
+/** Fewer are hardly a training. */
+const fewSteps = 10;
+
 const verdictColors = { fits: "var(--hone-good)", tight: "var(--hone-warn)", does_not_fit: "var(--hone-bad)" } as const;
 
 export function EstimateCard({ checked }: { checked: CheckedForm }) {
@@ -26,6 +29,9 @@ export function EstimateCard({ checked }: { checked: CheckedForm }) {
   const plan = measured.plan;
   const value = estimate.value;
   const memory = value?.memory ?? null;
+  const steps = plan?.steps ?? value?.steps ?? undefined;
+  // Of a few rows come a few steps; whoever asked for a number of steps knows it.
+  const isShort = steps !== undefined && steps < fewSteps && (config.max_steps ?? -1) < 1;
   const total = plan?.memory_bytes.total ?? memory?.total;
   const seconds = plan?.seconds.total ?? value?.seconds?.total;
   const perStep = plan?.seconds.per_step ?? value?.seconds?.per_step;
@@ -38,7 +44,7 @@ export function EstimateCard({ checked }: { checked: CheckedForm }) {
       {estimate.state === "failed" && <ErrorBox error={estimate.error} onRetry={estimate.reload} />}
       <dl className={classes.facts}>
         <dt>{t("train.estimate.steps")}</dt>
-        <dd className="hone-numbers">{numberText(plan?.steps ?? value?.steps)}</dd>
+        <dd className="hone-numbers">{numberText(steps)}</dd>
         <dt>{t("train.estimate.time")}</dt>
         <dd className="hone-numbers">{seconds == null ? t("train.estimate.unknown") : formatSeconds(seconds)}</dd>
         {perStep !== undefined && (
@@ -72,6 +78,11 @@ export function EstimateCard({ checked }: { checked: CheckedForm }) {
       {disk != null && disk.total > disk.free && (
         <Text size="xs" c="var(--hone-bad)" role="alert">
           {t("train.estimate.diskFull", { free: formatBytes(disk.free) })}
+        </Text>
+      )}
+      {isShort && (
+        <Text size="xs" c="var(--hone-warn)" role="status">
+          {t("train.estimate.fewSteps", { count: steps })}
         </Text>
       )}
       <Text size="xs" className="hone-muted">

@@ -128,7 +128,8 @@ function sameText(name: OptionName, text: string, value: unknown): boolean {
 }
 
 function textOf(value: unknown): string {
-  return Array.isArray(value) ? value.join(", ") : value === null ? "" : String(value);
+  if (Array.isArray(value)) return value.join(", ");
+  return typeof value === "string" || typeof value === "number" || typeof value === "boolean" ? String(value) : "";
 }
 
 function valueOf(name: OptionName, text: string): unknown {

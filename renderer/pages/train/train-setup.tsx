@@ -156,7 +156,7 @@ function useWanted(query: URLSearchParams, target: TrainForm, onError: (error: u
     };
     void take();
     return () => abort.abort();
-  }, [wanted]);
+  }, [wanted, api, navigate, target, onError]);
 }
 
 function numberOr(text: string): unknown {
