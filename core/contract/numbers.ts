@@ -46,6 +46,11 @@ export function evenly<T>(items: readonly T[], count: number): T[] {
   return Array.from({ length: count }, (_, i) => items[Math.floor((i * items.length) / count)]);
 }
 
+/** What the rest takes at the speed so far; null before anything is done. */
+export function secondsLeft(passed: number, done: number, total: number): number | null {
+  return done === 0 ? null : (passed / done) * (total - done);
+}
+
 export function clamp(value: number, low: number, high: number): number {
   return Math.min(Math.max(value, low), high);
 }

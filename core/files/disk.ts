@@ -1,7 +1,7 @@
 /** Free disk space, asked before something long begins, and a full disk told in plain words. */
 
-import { existsSync, statfsSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { existsSync, readdirSync, statfsSync, statSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
 import { HoneError } from "../contract/errors.ts";
 import { formatBytes } from "../contract/units.ts";
 
@@ -11,6 +11,14 @@ export function freeBytes(path: string): number {
   while (!existsSync(existing) && dirname(existing) !== existing) existing = dirname(existing);
   const { bavail, bsize } = statfsSync(existing);
   return bavail * bsize;
+}
+
+/** Of a file, or of all files in a folder and below it; 0 where there is none. */
+export function folderBytes(path: string): number {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found === undefined) return 0;
+  if (!found.isDirectory()) return found.size;
+  return readdirSync(path).reduce((sum, name) => sum + folderBytes(join(path, name)), 0);
 }
 
 /** Refuses (code `disk-space`) when fewer than `needed` bytes are free at `path`. */

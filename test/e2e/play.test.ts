@@ -171,7 +171,7 @@ test.each(["light", "dark"] as const)("axe finds nothing serious in the %s theme
     await page.evaluate(axe);
     const found = await page.evaluate(async () => {
       type Run = (
-        root: Document,
+        root: string,
       ) => Promise<{ violations: { id: string; impact: string; nodes: { html: string }[] }[] }>;
       const { violations } = await (window as unknown as { axe: { run: Run } }).axe.run("#main");
       return violations

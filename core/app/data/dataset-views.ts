@@ -1,6 +1,6 @@
 /** Datasets as the app shows them: lists, windows of rows, history. */
 
-import { closeSync, existsSync, openSync, readdirSync, readSync, statSync } from "node:fs";
+import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import type {
@@ -20,6 +20,7 @@ import { datasetFiles, surveyDatasets, type Dataset } from "../../data/dataset.t
 import { applyMap, formOf } from "../../data/forms.ts";
 import { parseJson } from "../../data/parse-json.ts";
 import { promptOf } from "../../data/row-keys.ts";
+import { folderBytes } from "../../files/disk.ts";
 import { readRows } from "../../files/json.ts";
 import { methodsOf } from "./methods-of.ts";
 import { useData, useDataset } from "./open-datasets.ts";
@@ -30,8 +31,7 @@ export function listDatasetsWithShapes(): ReturnType<typeof surveyDatasets> & { 
   const { datasets, damaged } = surveyDatasets();
   const listed = datasets.map((dataset) => {
     const shape = shapeOfFirstRow(dataset.path);
-    const bytes = readdirSync(dataset.path).reduce((sum, file) => sum + statSync(join(dataset.path, file)).size, 0);
-    return { ...dataset, bytes, shape: shape ?? null, methods: methodsOf(shape) };
+    return { ...dataset, bytes: folderBytes(dataset.path), shape: shape ?? null, methods: methodsOf(shape) };
   });
   return { datasets: listed, damaged };
 }

@@ -1,6 +1,6 @@
 /** Stored rollouts as samples that a reward can score: of a run, or of a JSON Lines file. */
 
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { z } from "zod";
 import type { RunConfig } from "../../contract/config.ts";
 import {
@@ -44,16 +44,15 @@ export interface StoredRollouts {
 /** Rollouts of one step of a run, or of all. Throws `no-rollouts` where there are none. */
 export async function rolloutsOfRun(reference: string, step: number | "all"): Promise<StoredRollouts> {
   const folder = RunFolder.open(requireRun(reference));
-  const names = existsSync(folder.file("rollouts")) ? readdirSync(folder.file("rollouts")) : [];
-  const known = names.flatMap((name) => /^step_(\d+)\.jsonl$/.exec(name)?.[1] ?? []).map(Number);
-  const steps = step === "all" ? known.sort((a, b) => a - b) : known.filter((one) => one === step);
+  const known = folder.rolloutSteps();
+  const steps = step === "all" ? known : known.filter((one) => one === step);
   if (steps.length === 0) {
     const which = step === "all" ? "" : ` of step ${step}`;
     throw new HoneError("no-rollouts", `the run ${folder.name} has no rollouts${which}`, {
       fix:
         known.length === 0
           ? "only runs that learn from rewards keep them, with log_completions true"
-          : `it has steps ${Math.min(...known)} to ${Math.max(...known)}`,
+          : `it has steps ${known[0]} to ${known.at(-1)}`,
     });
   }
   const lines = steps.flatMap((one) => readRows(folder.rolloutFile(one), rolloutLineSchema));

@@ -59,11 +59,14 @@ export function readEvaluation(id: string): KeptEvaluation {
   return { id, ...kept, report: evaluation.report };
 }
 
-/** Null when the two did not answer the same rows equally often. */
 export function compareEvaluations(before: string, after: string): EvalChange | null {
-  const [a, b] = [read(before).evaluation, read(after).evaluation];
+  return changeBetween(read(before).evaluation, read(after).evaluation);
+}
+
+/** Null when the two did not answer the same rows equally often. */
+export function changeBetween(before: Evaluation, after: Evaluation): EvalChange | null {
   try {
-    return compare(a, b, a.report.seed);
+    return compare(before, after, before.report.seed);
   } catch (error) {
     if (error instanceof HoneError) return null;
     throw error;

@@ -94,11 +94,8 @@ export function deleteDrawn(path: string): void {
 export function labSources(): LabSources {
   const runs = listRuns().flatMap((run) => {
     const folder = RunFolder.open(requireRun(run));
-    const path = folder.file("rollouts");
-    const names = existsSync(path) ? readdirSync(path) : [];
-    const steps = names.flatMap((name) => /^step_(\d+)\.jsonl$/.exec(name)?.[1] ?? []).map(Number);
-    if (steps.length === 0) return [];
-    return [{ run, task: taskOf(folder), steps: steps.sort((a, b) => a - b) }];
+    const steps = folder.rolloutSteps();
+    return steps.length === 0 ? [] : [{ run, task: taskOf(folder), steps }];
   });
   const folder = drawnFolder();
   const drawn = (existsSync(folder) ? readdirSync(folder) : [])

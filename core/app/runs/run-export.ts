@@ -6,12 +6,11 @@ import type { CheckedInput } from "../../contract/api/api.ts";
 import { HoneError } from "../../contract/errors.ts";
 import type { MetricsRow } from "../../contract/run.ts";
 import { publishFolder, writeFileAtomic } from "../../files/atomic.ts";
-import { requireFreeBytes } from "../../files/disk.ts";
+import { folderBytes, requireFreeBytes } from "../../files/disk.ts";
 import { requireWritable } from "../../files/system-error.ts";
 import { requireRun } from "../../store/library.ts";
 import { checkpointFolder, listCheckpoints } from "../../train/run-folder/checkpoints.ts";
 import { RunFolder } from "../../train/run-folder/run-folder.ts";
-import { folderBytes } from "./run-library.ts";
 
 /** Returns the path of what was written. Throws `exists` rather than write over anything. */
 export async function exportRun(wanted: CheckedInput<"runs.export">): Promise<{ path: string }> {

@@ -1,6 +1,6 @@
 /** The runs of the library as the app shows them. */
 
-import { existsSync, readdirSync, rmSync, statSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import {
   runNotesSchema,
@@ -14,6 +14,7 @@ import { HoneError } from "../../contract/errors.ts";
 import { evaluationSchema } from "../../contract/eval.ts";
 import { seamSchema } from "../../contract/run.ts";
 import { writeFileAtomic } from "../../files/atomic.ts";
+import { folderBytes } from "../../files/disk.ts";
 import { readJson } from "../../files/json.ts";
 import { readJsonLines } from "../../files/jsonl.ts";
 import { isLockedElsewhere } from "../../files/lock.ts";
@@ -42,7 +43,7 @@ export async function readRun(name: string): Promise<RunDetails> {
     config: usedOptions(config),
     record,
     seams: readJsonLines(folder.file("metrics")).rows.flatMap((row) => seamSchema.safeParse(row).data ?? []),
-    rollout_steps: rolloutSteps(folder),
+    rollout_steps: folder.rolloutSteps(),
     size: folderBytes(folder.path),
     references: referencesOf(folder),
     has_report: existsSync(join(folder.path, "report.html")),
@@ -72,29 +73,10 @@ function stateOf(folder: RunFolder, { step, total_steps, checkpoints }: RunSumma
 
 /** Those of the first evaluation of the validation rows; none before there is one. */
 function referencesOf(folder: RunFolder): Record<string, number> {
-  const [first] = evaluationSteps(folder, "validation");
+  const [first] = folder.evaluationSteps("validation");
   return first === undefined
     ? {}
     : readJson(folder.evaluationFile(first, "validation"), evaluationSchema).report.reference;
-}
-
-/** Steps at which this part of the rows was measured and the answers kept, ascending. */
-export function evaluationSteps(folder: RunFolder, part: string): number[] {
-  if (!existsSync(folder.file("evaluations"))) return [];
-  return readdirSync(folder.file("evaluations"))
-    .flatMap((file) => {
-      const [, step, name] = /^(\d+)-(.+)\.json$/.exec(file) ?? [];
-      return name === part ? [Number(step)] : [];
-    })
-    .sort((a, b) => a - b);
-}
-
-export function rolloutSteps(folder: RunFolder): number[] {
-  if (!existsSync(folder.file("rollouts"))) return [];
-  return readdirSync(folder.file("rollouts"))
-    .flatMap((name) => /^step_(\d+)\.jsonl$/.exec(name)?.[1] ?? [])
-    .map(Number)
-    .sort((a, b) => a - b);
 }
 
 /** Notes that were damaged by hand are no reason to hide a run. */
@@ -127,11 +109,4 @@ export function deleteRun(name: string): { freed: number } {
   const freed = folderBytes(path);
   rmSync(path, { recursive: true });
   return { freed };
-}
-
-export function folderBytes(path: string): number {
-  const found = statSync(path, { throwIfNoEntry: false });
-  if (found === undefined) return 0;
-  if (!found.isDirectory()) return found.size;
-  return readdirSync(path).reduce((sum, name) => sum + folderBytes(join(path, name)), 0);
 }

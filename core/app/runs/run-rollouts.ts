@@ -8,7 +8,6 @@ import { rolloutLineSchema, type RolloutLine } from "../../contract/run.ts";
 import { readRows } from "../../files/json.ts";
 import { requireRun } from "../../store/library.ts";
 import { RunFolder } from "../../train/run-folder/run-folder.ts";
-import { rolloutSteps } from "./run-library.ts";
 
 /** Throws `no-rollouts` when that step's answers were not kept. */
 export function rolloutPage(wanted: CheckedInput<"runs.rollouts">): RolloutPage {
@@ -67,7 +66,7 @@ export function rolloutsOfPrompt(
   rowId: string,
 ): { row_id: string; prompt: string; steps: { step: number; rollouts: RolloutLine[] }[] } {
   const folder = RunFolder.open(requireRun(run));
-  const steps = rolloutSteps(folder).flatMap((step) => {
+  const steps = folder.rolloutSteps().flatMap((step) => {
     const rollouts = readRollouts(folder, step).filter((line) => line.row_id === rowId);
     return rollouts.length === 0 ? [] : [{ step, rollouts }];
   });

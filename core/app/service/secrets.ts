@@ -19,8 +19,8 @@ export interface Secrets {
 /** How a token is written into the file: as it is, or locked by the system. */
 export interface SecretsLock {
   readonly place: SecretsPlace;
-  lock(value: string): string;
-  unlock(kept: string): string;
+  readonly lock: (value: string) => string;
+  readonly unlock: (kept: string) => string;
 }
 
 const openLock: SecretsLock = { place: "file", lock: (value) => value, unlock: (kept) => kept };

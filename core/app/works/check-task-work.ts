@@ -3,6 +3,7 @@
 import type { CheckedInput } from "../../contract/api/api.ts";
 import type { TaskCheck } from "../../contract/task.ts";
 import { openTask } from "../../tasks/open-task.ts";
+import { machineChoices } from "../service/machine-choices.ts";
 import type { WorkContext } from "../service/work.ts";
 import { checkUserTask } from "../tasks/check-user-task.ts";
 
@@ -10,8 +11,7 @@ export async function checkTaskWork(
   { task: reference, model }: CheckedInput<"tasks.check_with_model">,
   context: WorkContext,
 ): Promise<TaskCheck> {
-  const { threads, memory_limit } = await context.call("settings.get", {});
-  const choices = { ...(threads !== null && { threads }), ...(memory_limit !== null && { memoryLimit: memory_limit }) };
+  const choices = await machineChoices(context);
   const task = await openTask(reference);
   try {
     return await checkUserTask(task, { reference: model, choices }, context.signal);

@@ -16,6 +16,8 @@ import { parseAssistant } from "../../text/parse-assistant.ts";
 import { columnsOf } from "../data/stored-rollouts.ts";
 import { usualSettings } from "../evaluation/evaluate-model.ts";
 import { newDrawnFile } from "../rewards/lab-source.ts";
+import { machineChoices } from "../service/machine-choices.ts";
+import { reportAnswers } from "../service/report-answers.ts";
 import type { WorkContext } from "../service/work.ts";
 import { Session } from "../session.ts";
 
@@ -32,14 +34,9 @@ export async function drawWork(
   try {
     context.report({ phase: "loading" });
     const session = await Session.open();
-    const { threads, memory_limit } = await context.call("settings.get", {});
-    const opened = await session.openPolicy(model, {
-      ...(threads !== null && { threads }),
-      ...(memory_limit !== null && { memoryLimit: memory_limit }),
-    });
+    const opened = await session.openPolicy(model, await machineChoices(context));
     try {
       context.report({ phase: "sampling" });
-      const begun = performance.now();
       const picked = differentRows(task, rows, seed);
       const { maxTokens, splitSeed } = usualSettings(model, reference);
       const { items } = await evaluateTask(task, opened.policy, {
@@ -54,10 +51,7 @@ export async function drawWork(
         greedy: false,
         games: false,
         signal: context.signal,
-        onProgress: ({ done, total }) => {
-          const left = done === 0 ? null : (((performance.now() - begun) / 1000) * (total - done)) / done;
-          context.report({ progress: { done, total, unit: "answer" }, seconds_left: left });
-        },
+        onProgress: reportAnswers(context),
       });
       const known = new Map(picked.map((row) => [row.id, row]));
       const order = [...new Set(items.map(({ row_id }) => row_id))];

@@ -120,12 +120,32 @@ export class RunFolder {
     return join(this.file("rollouts"), `step_${step}.jsonl`);
   }
 
+  /** Steps whose rollouts were kept, ascending. */
+  rolloutSteps(): number[] {
+    return this.#stepsIn("rollouts", rolloutName);
+  }
+
   writeRollouts(step: number, lines: readonly RolloutLine[]): void {
     writeFileAtomic(this.rolloutFile(step), toJsonLines(lines));
   }
 
   evaluationFile(step: number, name: string): string {
     return join(this.file("evaluations"), `${step}-${name}.json`);
+  }
+
+  /** Steps at which this part of the rows was measured and the answers kept, ascending. */
+  evaluationSteps(part: string): number[] {
+    return this.#stepsIn("evaluations", evaluationName, part);
+  }
+
+  #stepsIn(kind: "rollouts" | "evaluations", pattern: RegExp, part?: string): number[] {
+    if (!existsSync(this.file(kind))) return [];
+    return readdirSync(this.file(kind))
+      .flatMap((file) => {
+        const match = pattern.exec(file);
+        return match !== null && match[2] === part ? [Number(match[1])] : [];
+      })
+      .sort((a, b) => a - b);
   }
 
   writeEvaluation(step: number, name: string, result: unknown): void {
@@ -165,8 +185,8 @@ export class RunFolder {
     writeFileAtomic(this.file("metrics"), toJsonLines([...rows.filter((row) => !isLater(row)), seam]));
 
     for (const [name, pattern] of [
-      ["rollouts", /^step_(\d+)\.jsonl$/],
-      ["evaluations", /^(\d+)-.*\.json$/],
+      ["rollouts", rolloutName],
+      ["evaluations", evaluationName],
     ] as const) {
       for (const entry of readdirSync(this.file(name))) {
         const match = pattern.exec(entry);
@@ -176,6 +196,9 @@ export class RunFolder {
     return seam;
   }
 }
+
+const rolloutName = /^step_(\d+)\.jsonl$/;
+const evaluationName = /^(\d+)-(.+)\.json$/;
 
 function configText(config: RunConfig, record: RunRecord): string {
   return JSON.stringify({ ...usedOptions(config), [recordKey]: record }, null, 2) + "\n";

@@ -6,6 +6,7 @@ import { useTranslation } from "react-i18next";
 import type { CallInput, CallResult } from "../../../core/contract/api/api.ts";
 import type { DataProgress } from "../../../core/contract/api/data-calls.ts";
 import { errorKind } from "../../../core/contract/errors.ts";
+import { secondsLeft } from "../../../core/contract/numbers.ts";
 import { formatCount, formatSeconds } from "../../../core/contract/units.ts";
 import { useApi } from "../../app/hone-context.tsx";
 
@@ -40,8 +41,10 @@ export function useReading<Name extends ReadingCall>(name: Name): ReadingOf<Name
       (news) => {
         const { done, total } = news as DataProgress;
         const seconds = (performance.now() - begun) / 1000;
-        const secondsLeft = done === 0 || seconds < 0.5 ? null : (seconds * (total - done)) / done;
-        if (!mine.signal.aborted) setState({ busy: true, progress: { done, total, secondsLeft }, error: undefined });
+        const left = seconds < 0.5 ? null : secondsLeft(seconds, done, total);
+        if (!mine.signal.aborted) {
+          setState({ busy: true, progress: { done, total, secondsLeft: left }, error: undefined });
+        }
       },
       stream,
     );

@@ -4,6 +4,7 @@ import { Button, Group, NumberInput, Progress, Select, Stack, Table, Text } from
 import { Play, Square } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
+import { secondsLeft } from "../../../core/contract/numbers.ts";
 import type { MatchCell, MatchScore, Player } from "../../../core/contract/api/play-calls.ts";
 import { formatSeconds } from "../../../core/contract/units.ts";
 import { useApi } from "../../app/hone-context.tsx";
@@ -130,7 +131,7 @@ export function MatchCard() {
 function Score({ score, names, isRunning }: { score: MatchScore; names: [string, string]; isRunning: boolean }) {
   const { t } = useTranslation();
   const { x, o, done, total, seconds, games } = score;
-  const left = done === 0 ? undefined : (seconds / done) * (total - done);
+  const left = secondsLeft(seconds, done, total);
   const rows: [string, MatchCell][] = [
     [t("play.match.asX"), x],
     [t("play.match.asO"), o],
@@ -149,7 +150,7 @@ function Score({ score, names, isRunning }: { score: MatchScore; names: [string,
           done,
           total,
         })}{" "}
-        {isRunning && left !== undefined && left > 1 && t("play.match.left", { time: formatSeconds(left) })}
+        {isRunning && left !== null && left > 1 && t("play.match.left", { time: formatSeconds(left) })}
         {!isRunning && score.stopped && t("play.match.stopped")}
       </Text>
       <Table className="hone-numbers" withRowBorders={false}>
