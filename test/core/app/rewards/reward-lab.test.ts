@@ -163,7 +163,8 @@ describe("rollouts of a run", () => {
     expect(notes).toEqual([]);
     expect(rollouts.map(({ step }) => step)).toEqual([1, 1, 12, 12]);
     const [first, second] = rollouts.map(({ sample }) => sample);
-    expect(first.row).toEqual({ ...row });
+    // What the task itself said stands beside the row, as in training.
+    expect(first.row).toEqual({ ...row, judged: { reward: 0, parts: { legal: 0 }, failure: null } });
     expect(first.prompt).toEqual(ticTacToe.prompt(row));
     expect(first.tool_calls).toEqual([{ name: "choose_square", arguments: { square: 5 } }]);
     expect(first).toMatchObject({
