@@ -41,6 +41,8 @@ export const theme = createTheme({
   respectReducedMotion: true,
   fontSizes: { xs: "0.75rem", sm: "0.8125rem", md: "0.875rem", lg: "1rem", xl: "1.25rem" },
   components: {
+    // Its colour on its own tint is too faint for text; the icon keeps it.
+    Alert: { styles: { title: { color: "var(--mantine-color-text)" } } },
     Badge: { defaultProps: { tt: "none" } },
     Button: { defaultProps: { size: "sm" } },
     TextInput: { defaultProps: { size: "sm" } },

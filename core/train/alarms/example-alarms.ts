@@ -11,6 +11,9 @@ const patience = 30;
 /** Width of the levels that tell whether it has: batches of few rows differ a good deal. */
 const wide = 10;
 
+/** A validation loss that rose by less than a hundredth is the noise of its rows. */
+const leastRise = 1.01;
+
 /** Rewards come with a loss of another kind, which means little by itself. */
 const hasOwnLoss = (rows: readonly MetricsRow[]) => count(rows, "reward") === 0;
 
@@ -19,7 +22,7 @@ export const exampleChecks: Record<ExampleAlarm, Check> = {
     const losses = values(rows, "eval_loss");
     const lowest = Math.min(...losses.slice(0, -2));
     const loss = fromLevel(rows, "loss", Math.max);
-    if (losses.length < 3 || losses.slice(-2).some((one) => one <= lowest) || !hasOwnLoss(rows)) return undefined;
+    if (losses.length < 3 || losses.slice(-2).some((one) => one <= lowest * leastRise) || !hasOwnLoss(rows)) return undefined;
     // A rise within the interval of few rows may be chance.
     if (lastValues(rows, "eval_loss/lo", 2).some((low) => low <= lowest)) return undefined;
     if (loss === undefined || loss.now >= loss.extreme) return undefined;
