@@ -22,7 +22,8 @@ export const exampleChecks: Record<ExampleAlarm, Check> = {
     const losses = values(rows, "eval_loss");
     const lowest = Math.min(...losses.slice(0, -2));
     const loss = fromLevel(rows, "loss", Math.max);
-    if (losses.length < 3 || losses.slice(-2).some((one) => one <= lowest * leastRise) || !hasOwnLoss(rows)) return undefined;
+    if (losses.length < 3 || losses.slice(-2).some((one) => one <= lowest * leastRise) || !hasOwnLoss(rows))
+      return undefined;
     // A rise within the interval of few rows may be chance.
     if (lastValues(rows, "eval_loss/lo", 2).some((low) => low <= lowest)) return undefined;
     if (loss === undefined || loss.now >= loss.extreme) return undefined;
