@@ -36,10 +36,12 @@ function isEnded(job: Job): job is Job & { state: keyof typeof colours } {
 }
 
 /** On a page that shows the good end itself, a notice would only lie over it. */
-function isSeen({ state, run }: Job): boolean {
+function isSeen({ id, state, run }: Job): boolean {
   const place = window.location.hash.slice(1);
   const isShown =
-    place.startsWith("/tutorial?lesson=") || (run !== null && place === `/runs/${encodeURIComponent(run)}`);
+    place.startsWith("/tutorial?lesson=") ||
+    place === `/train?job=${id}` ||
+    (run !== null && place === `/runs/${encodeURIComponent(run)}`);
   return state === "done" && isShown;
 }
 

@@ -17,6 +17,7 @@ import {
 } from "recharts";
 import { formatSeconds } from "../../core/contract/units.ts";
 import classes from "./charts.module.css";
+import { Term } from "./term.tsx";
 import { chartRows, pieceKeys, niceTicks, yDomain, type ChartSeries } from "./chart-data.ts";
 
 export interface ChartMarker {
@@ -27,6 +28,8 @@ export interface ChartMarker {
 
 export interface MetricChartProps {
   title: string;
+  /** The word of the field that the title is, as a key below `terms`. */
+  term?: string;
   series: readonly ChartSeries[];
   /** Values to hold the curve against: random play, the best possible. */
   references?: readonly { label: string; value: number }[];
@@ -55,7 +58,7 @@ const plain = (value: number): string =>
 
 export function MetricChart(props: MetricChartProps) {
   const { title, series, references = [], markers = [], smoothing = 0.6, log = false, xAxis = "step" } = props;
-  const { format = plain, height = 200, group } = props;
+  const { format = plain, height = 200, group, term } = props;
   const { t } = useTranslation();
   const id = useId();
   const [asTable, setAsTable] = useState(false);
@@ -72,7 +75,7 @@ export function MetricChart(props: MetricChartProps) {
     <figure className={classes.chart} aria-labelledby={id}>
       <figcaption className={classes.caption}>
         <Text fw={600} size="sm" id={id}>
-          {title}
+          {term === undefined ? title : <Term name={term}>{title}</Term>}
         </Text>
         <Switch
           size="xs"

@@ -24,7 +24,7 @@ let shots = 0;
 
 async function click(target: Locator): Promise<void> {
   counts.clicks++;
-  await target.click({ timeout: 300_000 });
+  await target.click({ timeout: 20_000 });
 }
 
 async function press(page: Page, key: string): Promise<void> {
@@ -53,7 +53,7 @@ async function guess(page: Page, option?: string): Promise<void> {
 /** The squares are tried in the order in which people like them; keys choose them. */
 async function playOneGame(page: Page): Promise<string> {
   const status = page.getByTestId("lesson-game");
-  for (;;) {
+  for (let turn = 0; turn < 20; turn++) {
     await page.waitForFunction(
       () => !/choosing/.test(document.querySelector("[data-testid=lesson-game]")?.textContent ?? "choosing"),
       undefined,
@@ -70,6 +70,7 @@ async function playOneGame(page: Page): Promise<string> {
     await press(page, square);
     await page.waitForTimeout(50);
   }
+  throw new Error(`the game does not end: ${await status.innerText()}`);
 }
 
 async function finishStep(page: Page, name: string): Promise<void> {

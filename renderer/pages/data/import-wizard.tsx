@@ -8,7 +8,7 @@ import { Link, useLocation, useSearchParams } from "wouter";
 import type { DataCheck, DataInspection } from "../../../core/contract/api/data-calls.ts";
 import { errorKind, HoneError } from "../../../core/contract/errors.ts";
 import { formatBytes, formatCount } from "../../../core/contract/units.ts";
-import { useCall } from "../../app/hone-context.tsx";
+import { useApp, useCall } from "../../app/hone-context.tsx";
 import { ErrorBox } from "../../components/error-box.tsx";
 import { LoadedView } from "../../components/loaded-view.tsx";
 import { Page } from "../../components/page.tsx";
@@ -74,11 +74,15 @@ function Steps({ of: file, map, onMap, error, onAgain }: StepsProps) {
     // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [path, key]);
   const result = check?.key === key ? check.result : undefined;
+  // A dropped or pasted text has no place of its own that would mean anything.
+  const isUpload = useApp(({ info }) => info !== undefined && path.startsWith(`${info.home}/uploads/`));
+  // That no column is known is said in the second step, with what to do about it here.
+  const known = file.shape === null && file.columns.length > 0 ? [] : file.warnings;
   return (
     <Stack gap="md">
       <Step number={1} title={t("data.import.step.file")}>
         <Text fw={500} style={{ overflowWrap: "anywhere" }}>
-          {file.path}
+          {isUpload ? file.name : file.path}
         </Text>
         <Text>
           {t("data.import.found", {
@@ -88,7 +92,7 @@ function Steps({ of: file, map, onMap, error, onAgain }: StepsProps) {
           })}{" "}
           <span className="hone-muted">{t("data.import.formatReason")}</span>
         </Text>
-        {file.warnings.map((warning) => (
+        {known.map((warning) => (
           <Alert key={warning} variant="light" color="orange" icon={<Info size={16} aria-hidden />} p="xs">
             {warning}
           </Alert>

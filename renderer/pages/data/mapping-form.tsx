@@ -2,7 +2,7 @@
 
 import { Button, Group, Select } from "@mantine/core";
 import { Wand2 } from "lucide-react";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { DataInspection } from "../../../core/contract/api/data-calls.ts";
 
@@ -46,6 +46,18 @@ export function MappingForm({ file, map, onMap }: MappingFormProps) {
     tell(Object.fromEntries(kept) as Record<string, string>, next);
   };
   const { suggestion } = file;
+  const takeSuggestion = () => {
+    if (suggestion === null) return;
+    const fits = Object.entries(fieldsOf).find(([, { needed }]) => needed.join() === Object.keys(suggestion).join());
+    if (fits === undefined) return;
+    setShape(fits[0]);
+    tell(suggestion, fits[0]);
+  };
+  // Where nothing else is known the guess is the beginning: it is seen here, and nothing is copied yet.
+  useEffect(() => {
+    if (file.shape === null) takeSuggestion();
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+  }, []);
   return (
     <Group align="flex-end" gap="sm">
       <Select
@@ -78,18 +90,7 @@ export function MappingForm({ file, map, onMap }: MappingFormProps) {
           />
         ))}
       {shape === "auto" && suggestion !== null && (
-        <Button
-          variant="light"
-          leftSection={<Wand2 size={16} aria-hidden />}
-          onClick={() => {
-            const fits = Object.entries(fieldsOf).find(
-              ([, { needed }]) => needed.join() === Object.keys(suggestion).join(),
-            );
-            if (fits === undefined) return;
-            setShape(fits[0]);
-            tell(suggestion, fits[0]);
-          }}
-        >
+        <Button variant="light" leftSection={<Wand2 size={16} aria-hidden />} onClick={takeSuggestion}>
           {t("data.map.suggest", {
             mapping: Object.entries(suggestion)
               .map(([field, column]) => `${column} → ${t(`data.field.${field}`)}`)

@@ -3,7 +3,7 @@
 import { ActionIcon, Button, Group, Menu, Modal, Stack, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { notifications } from "@mantine/notifications";
-import { EllipsisVertical, Play, RotateCcw, Trash2 } from "lucide-react";
+import { EllipsisVertical, MessageSquare, Play, RotateCcw, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { Link, useLocation } from "wouter";
@@ -20,6 +20,9 @@ export function RunActions({ run }: { run: ListedRun }) {
   const [deleting, dialog] = useDisclosure(false);
   const [error, setError] = useState<unknown>();
   const state = useRunState(run);
+  // What was trained is to be tried: a game on the board, everything else in words.
+  const isGame = run.task === "tic-tac-toe";
+  const tryLink = `/${isGame ? "play" : "chat"}?model=${encodeURIComponent(run.name)}`;
   const isIdle = state === "finished" || state === "unfinished";
 
   const resume = async () => {
@@ -46,6 +49,11 @@ export function RunActions({ run }: { run: ListedRun }) {
           {t("runs.resume")}
         </Button>
       )}
+      {state === "finished" && run.checkpoints.length > 0 && (
+        <Button component={Link} href={tryLink} size="compact-xs" variant="default">
+          {t(isGame ? "runs.play" : "runs.chat")}
+        </Button>
+      )}
       <Menu position="bottom-end" withinPortal>
         <Menu.Target>
           <ActionIcon variant="subtle" aria-label={t("runs.more", { name: run.name })}>
@@ -55,11 +63,11 @@ export function RunActions({ run }: { run: ListedRun }) {
         <Menu.Dropdown>
           <Menu.Item
             component={Link}
-            href={`/play?model=${encodeURIComponent(run.name)}`}
-            leftSection={<Play size={14} aria-hidden />}
+            href={tryLink}
+            leftSection={isGame ? <Play size={14} aria-hidden /> : <MessageSquare size={14} aria-hidden />}
             disabled={run.checkpoints.length === 0}
           >
-            {t("runs.play")}
+            {t(isGame ? "runs.play" : "runs.chat")}
           </Menu.Item>
           <Menu.Item component={Link} href={`/train?model=${encodeURIComponent(run.name)}`}>
             {t("runs.trainFrom")}

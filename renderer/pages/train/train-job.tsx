@@ -40,7 +40,11 @@ export function TrainJob({ id }: { id: string }) {
       actions={
         <>
           {job.run !== null && (
-            <Button component={Link} href={`/runs/${encodeURIComponent(job.run)}`} variant="default">
+            <Button
+              component={Link}
+              href={`/runs/${encodeURIComponent(job.run)}`}
+              variant={job.ended === null ? "default" : "filled"}
+            >
               {t("train.openRun")}
             </Button>
           )}
