@@ -1,7 +1,7 @@
 /** What the operating system refused, as an error that a user can act on. */
 
 import { accessSync, constants, existsSync, statSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { dirname, isAbsolute, resolve } from "node:path";
 import { HoneError } from "../contract/errors.ts";
 
 const reasons: Record<string, string> = {
@@ -30,6 +30,12 @@ export function asUserError(error: unknown): unknown {
   if (reason === undefined) return error;
   const { syscall, path, dest } = error as NodeJS.ErrnoException & { dest?: string };
   return new HoneError("file-error", `${dest ?? path ?? syscall ?? "a file"}: ${reason}`, { cause: error });
+}
+
+/** Refuses (`bad-path`) a path that would mean another place for a program that runs elsewhere. */
+export function requireWholePath(path: string): void {
+  if (isAbsolute(path)) return;
+  throw new HoneError("bad-path", `${path} does not say in which folder`, { fix: "give the whole path" });
 }
 
 /** Refuses, before the long work, a path at which no file can be written: `usage`, `not-writable`. */

@@ -42,6 +42,9 @@ const cookieName = "hone";
 /** Bytes of one file that is dropped onto the page. */
 const uploadLimit = 4 * 2 ** 30;
 
+/** Characters of an uploaded file's name: file systems take 255 bytes. */
+const longestName = 60;
+
 /** Uploads are read soon after they came: what is older was imported or forgotten. */
 const uploadDays = 7;
 
@@ -187,7 +190,9 @@ class HostServer {
   async #receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (!this.#isSameOrigin(request)) return refuse(response, 403, "not from this page");
     const given = new URL(request.url ?? "/", "http://127.0.0.1").searchParams.get("name") ?? "";
-    const name = basename(given.replaceAll("\\", "/")).replace(/[^\p{L}\p{N}._ -]/gu, "_") || "file";
+    const last = basename(given.replaceAll("\\", "/")).replace(/[^\p{L}\p{N}._ -]/gu, "_");
+    // The end of a name tells the kind of file; dots alone are no name.
+    const name = /^\.*$/.test(last) ? "file" : last.slice(-longestName);
     const folder = join(uploadsFolder(), randomBytes(6).toString("hex"));
     const size = Number(request.headers["content-length"] ?? Number.NaN);
     if (!(size <= uploadLimit)) {

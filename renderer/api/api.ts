@@ -118,6 +118,7 @@ const browserShell: WindowShell = {
     return ((await response.json()) as { path: string }).path;
   },
   openExternal(url) {
+    if (!/^https?:\/\//.test(url)) return Promise.reject(new HoneError("bad-address", `${url} is no web page`));
     window.open(url, "_blank", "noopener,noreferrer");
     return Promise.resolve();
   },

@@ -1,13 +1,10 @@
-import { statSync } from "node:fs";
-import { isAbsolute } from "node:path";
 import type { DataProgress, DatasetChange } from "../../contract/api/data-calls.ts";
 import type { HistoryEntry } from "../../contract/data-json.ts";
-import { HoneError } from "../../contract/errors.ts";
 import { deleteDataset, type Dataset } from "../../data/dataset.ts";
 import { exportData } from "../../data/export.ts";
 import { openData, type OpenDataOptions } from "../../data/open-data.ts";
 import { dataStats } from "../../data/statistics.ts";
-import { requireFilePlace } from "../../files/system-error.ts";
+import { requireFilePlace, requireWholePath } from "../../files/system-error.ts";
 import {
   afterChange,
   historyLines,
@@ -103,7 +100,8 @@ export const dataHandlers: Handlers<"data"> = {
     return { parts: parts.map((part) => part.summary()), groups };
   },
   "data.export": async ({ name, path, format, shape, stream }, context) => {
-    requireExportPlace(path);
+    requireWholePath(path);
+    requireFilePlace(path, "choose another file");
     const data = await useData(name, reading(context, stream));
     const { rows, setAside } = await exportData(data, path, format, shape ?? undefined);
     const listed = setAside.slice(0, 1000);
@@ -120,13 +118,3 @@ export const dataHandlers: Handlers<"data"> = {
     return { freed: bytes };
   },
 };
-
-function requireExportPlace(path: string): void {
-  if (!isAbsolute(path)) {
-    throw new HoneError("bad-path", `${path} does not say in which folder`, { fix: "choose a folder and a file name" });
-  }
-  requireFilePlace(path, "choose another file");
-  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) {
-    throw new HoneError("bad-path", `${path} is a folder`, { fix: "add a file name" });
-  }
-}

@@ -4,7 +4,7 @@ import { HoneError } from "../../contract/errors.ts";
 import { parseConfigInput } from "../../contract/resolve-config.ts";
 import { writeFileAtomic } from "../../files/atomic.ts";
 import { readJson } from "../../files/json.ts";
-import { requireFilePlace } from "../../files/system-error.ts";
+import { requireFilePlace, requireWholePath } from "../../files/system-error.ts";
 import { shortName } from "../../train/model-ref.ts";
 import { originOfRun } from "../../train/run.ts";
 import {
@@ -44,6 +44,7 @@ export const trainHandlers: Handlers<"train"> = {
   "train.answers": (wanted) => shownAnswers(session, wanted),
   "train.read_config": ({ path }) => parseConfigInput(readJson(path, z.unknown()), path),
   "train.write_config": ({ path, config }) => {
+    requireWholePath(path);
     requireFilePlace(path, "choose another place");
     writeFileAtomic(path, `${JSON.stringify(config, undefined, 2)}\n`);
     return null;

@@ -7,7 +7,7 @@ import { HoneError } from "../../contract/errors.ts";
 import type { MetricsRow } from "../../contract/run.ts";
 import { publishFolder, writeFileAtomic } from "../../files/atomic.ts";
 import { folderBytes, requireFreeBytes } from "../../files/disk.ts";
-import { requireWritable } from "../../files/system-error.ts";
+import { requireWholePath, requireWritable } from "../../files/system-error.ts";
 import { requireRun } from "../../store/library.ts";
 import { checkpointFolder, listCheckpoints } from "../../train/run-folder/checkpoints.ts";
 import { RunFolder } from "../../train/run-folder/run-folder.ts";
@@ -15,6 +15,7 @@ import { RunFolder } from "../../train/run-folder/run-folder.ts";
 /** Returns the path of what was written. Throws `exists` rather than write over anything. */
 export async function exportRun(wanted: CheckedInput<"runs.export">): Promise<{ path: string }> {
   const run = RunFolder.open(requireRun(wanted.run));
+  requireWholePath(wanted.folder);
   requireWritable(wanted.folder, "choose another folder");
   mkdirSync(wanted.folder, { recursive: true });
   switch (wanted.what) {

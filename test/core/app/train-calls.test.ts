@@ -108,6 +108,7 @@ test("a configuration is written to a file and read again, with other tools' nam
   await expect(call("train.read_config", { path })).rejects.toThrow('there is no option "learnig_rate"');
   writeFileSync(path, "{");
   await expect(call("train.read_config", { path })).rejects.toThrow(path);
+  await expect(call("train.write_config", { path: "x.json", config })).rejects.toThrow("which folder");
   await expect(call("train.write_config", { path: join(home, "no", "such", "x.json"), config })).rejects.toThrow();
 });
 

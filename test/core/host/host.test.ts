@@ -142,6 +142,16 @@ test("a dropped file is kept under its name, wherever that name would lead", asy
   expect(path.startsWith(join(home, "uploads"))).toBe(true);
   expect(path).toMatch(/rows_1_\.jsonl$/);
   expect(readFileSync(path, "utf8")).toBe('{"text":"x"}\n');
+  for (const [given, kept] of [
+    ["..", "file"],
+    ["a/..", "file"],
+    [`${"长".repeat(300)}.jsonl`, /^长{54}\.jsonl$/],
+  ] as const) {
+    const put = { method: "PUT", headers, body: "x" };
+    const more = await ask(running.port, `/upload?name=${encodeURIComponent(given)}`, put);
+    expect(more.status, given).toBe(200);
+    expect((JSON.parse(more.body) as { path: string }).path.split("/").at(-1)).toMatch(kept);
+  }
 });
 
 test("an upload of another origin, without a size, or too large is refused, and one cut short leaves nothing", async () => {
