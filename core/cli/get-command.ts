@@ -1,13 +1,20 @@
 /** `hone get`: fetches a model or dataset, and goes on where it stopped. */
 
 import type { Command } from "commander";
-import { thisMachine } from "../app/models/fit-model.ts";
-import { prepareGet, runGet, type GetRequest, type PreparedGet } from "../app/models/get-repo.ts";
-import { Session } from "../app/session.ts";
-import { hubSourceLabels, hubSources, type GetPlan } from "../contract/hub.ts";
+import { hubSourceLabels, hubSources, type GetOutput, type GetPlan } from "../contract/hub.ts";
 import { errorKind } from "../contract/errors.ts";
 import { textTable } from "../contract/text-table.ts";
 import { formatBytes, formatSeconds, plural } from "../contract/units.ts";
+import type { DownloadOptions } from "../hub/download/download-options.ts";
+import {
+  describePlan,
+  planDownload,
+  readOrder,
+  referenceTo,
+  runDownload,
+  type DownloadPlan,
+  type GetRequest,
+} from "../hub/download/plan-download.ts";
 import { requireOne } from "../hub/storage/find-stored.ts";
 import { describeItem } from "../hub/storage/list-local.ts";
 import { amountOfBytes, givenFlags, oneOf, repeated, runs } from "./command.ts";
@@ -32,21 +39,21 @@ export function addGetCommand(program: Command): void {
     .option("--check", "read again what is here, and fetch what is damaged")
     .option("--dry-run", "say what would be downloaded, and stop");
   runs(command, async (cli, flags, [reference]) => {
-    const session = await Session.open();
     const request: GetRequest = {
       reference,
-      machine: thisMachine(session.engine),
-      signal: cli.signal,
       ...(flags["dataset"] === true && { kind: "dataset" }),
       ...givenFlags(flags, "quant", "source", "split", "config", ["files", "file"]),
     };
-    const prepared = await prepareGet(request);
-    if (prepared.note !== null) say(prepared.note);
-    const { plan } = prepared;
+    const planned = await planDownload(readOrder(request), { signal: cli.signal });
+    if (planned.note !== null) say(planned.note);
+    const plan = describePlan(planned);
     if (flags["dryRun"] === true) return cli.json ? printJson(plan) : print(planText(plan));
     printer(cli)(beginText(plan));
-    const progress = new GetProgress();
-    const output = await fetchAll(prepared, progress, flags);
+    const output = await fetchAll(reference, planned, {
+      signal: cli.signal,
+      bandwidthLimit: (flags["limitRate"] as number | undefined) ?? null,
+      checkExisting: flags["check"] === true,
+    });
     const told = printer(cli);
     const { fetched_bytes, seconds, path } = output;
     const speed = seconds > 0 ? `, ${formatBytes(fetched_bytes / seconds)}/s` : "";
@@ -58,18 +65,18 @@ export function addGetCommand(program: Command): void {
   });
 }
 
-async function fetchAll(prepared: PreparedGet, progress: GetProgress, flags: Record<string, unknown>) {
+async function fetchAll(asked: string, planned: DownloadPlan, options: DownloadOptions): Promise<GetOutput> {
+  const { order, snapshot, choice } = planned;
+  const progress = new GetProgress();
   try {
-    return await runGet(prepared, {
-      onProgress: progress.show,
-      bandwidthLimit: (flags["limitRate"] as number | undefined) ?? null,
-      checkExisting: flags["check"] === true,
-    });
+    const result = await runDownload(order, snapshot, choice.files, { ...options, onProgress: progress.show });
+    const { path, bytes, fetched_bytes, seconds, files } = result;
+    const reference = referenceTo(snapshot.ref, choice);
+    return { ref: snapshot.ref, commit: snapshot.commit, path, reference, bytes, fetched_bytes, seconds, files };
   } catch (error) {
     if (errorKind(error) === "cancelled") {
-      const { bytes_done, bytes } = progress.last ?? { bytes_done: 0, bytes: prepared.plan.bytes };
-      const again = `\`hone get ${prepared.request.reference}\``;
-      say(`${formatBytes(bytes_done)} of ${formatBytes(bytes)} are here; ${again} goes on from there`);
+      const { bytes_done, bytes } = progress.last ?? { bytes_done: 0, bytes: choice.bytes };
+      say(`${formatBytes(bytes_done)} of ${formatBytes(bytes)} are here; \`hone get ${asked}\` goes on from there`);
     }
     throw error;
   } finally {

@@ -7,11 +7,11 @@ import { CancelledError, errorToData } from "../../contract/errors.ts";
 import type { RepoCard, RepoRef } from "../../contract/hub.ts";
 import { createEngine } from "../../engine/engine.ts";
 import { datasetSplits } from "../../hub/dataset-files.ts";
+import { describePlan, planDownload, readOrder, referenceTo } from "../../hub/download/plan-download.ts";
 import { findSnapshot, type HubSettings } from "../../hub/find-snapshot.ts";
 import { openSource } from "../../hub/sources/open-hub.ts";
 import { parseReference } from "../../hub/sources/parse-reference.ts";
 import { fitSnapshot, thisMachine } from "../models/fit-model.ts";
-import { prepareGet, referenceTo } from "../models/get-repo.ts";
 
 interface Asked {
   hubs: HubSettings;
@@ -37,22 +37,20 @@ function nameIn(text: string, source: RepoRef["source"], kind: RepoRef["kind"]):
   }
 }
 
-/** Throws what `prepareGet` throws. */
+/** Throws what `readOrder` and `planDownload` throw. */
 export async function lookAtRepo(
   { reference, kind, source, quant }: CheckedInput<"hub.look">,
   { hubs, signal }: Asked,
 ): Promise<RepoDetails> {
-  const machine = thisMachine(await createEngine());
-  const prepared = await prepareGet({
+  const order = readOrder({
     reference: withHub(reference, source),
     kind: parseKind(reference, kind),
-    machine,
-    hubs,
-    signal,
     ...(quant !== null && { quant }),
   });
-  const { plan, supply, choice, note } = prepared;
-  const { files, ...snapshot } = supply.snapshot;
+  const planned = await planDownload(order, { hubs, signal });
+  const { choice, note } = planned;
+  const plan = describePlan(planned);
+  const { files, ...snapshot } = planned.snapshot;
   const isWhole = plan.bytes_to_fetch === 0 && existsSync(plan.path);
   const details: RepoDetails = {
     snapshot,
@@ -65,7 +63,8 @@ export async function lookAtRepo(
   };
   if (snapshot.ref.kind === "dataset") return details;
   try {
-    const fit = await fitSnapshot(supply.source, supply.snapshot, choice, { machine, signal });
+    const machine = thisMachine(await createEngine());
+    const fit = await fitSnapshot(planned.source, planned.snapshot, choice, { machine, signal });
     return { ...details, fit };
   } catch (error) {
     if (error instanceof CancelledError) throw error;

@@ -10,12 +10,10 @@ import type { Download, RepoSnapshot } from "../../contract/hub.ts";
 import { isDiskFull } from "../../files/disk.ts";
 import { fileReason } from "../../files/system-error.ts";
 import type { HubSettings } from "../find-snapshot.ts";
-import { openSource } from "../sources/open-hub.ts";
 import { findLeftovers, removeLeftovers } from "../storage/leftovers.ts";
 import { cacheTarget } from "../storage/snapshot-target.ts";
 import type { DownloadOptions, DownloadProgress } from "./download-options.ts";
-import { downloadSnapshot } from "./download-snapshot.ts";
-import { downloadOrderSchema, findAlternative, planDownload, type DownloadOrderInput } from "./plan-download.ts";
+import { downloadOrderSchema, planDownload, runDownload, type DownloadOrderInput } from "./plan-download.ts";
 import { queueFolder, QueueStore, type QueueEntry } from "./queue-store.ts";
 import { Throttle } from "./throttle.ts";
 
@@ -253,23 +251,16 @@ export class DownloadQueue {
     const known = entry.snapshot;
     const snapshot = known ?? (await this.#ask(entry, hubs, signal));
     const { files } = snapshot;
-    const target = cacheTarget(snapshot, files);
     this.#set(download, { commit: snapshot.commit, bytes: files.reduce((sum, { size }) => sum + size, 0) });
     try {
-      const result = await downloadSnapshot(
-        openSource(snapshot.ref.source, hubs[snapshot.ref.source]),
-        snapshot,
-        files,
-        target,
-        {
-          patience: queuePatience,
-          ...this.#options.download,
-          signal,
-          bandwidthLimit: this.#throttle,
-          alternative: (stop) => findAlternative(snapshot.ref, hubs, stop),
-          onProgress: (progress) => this.#progress(download, progress),
-        },
-      );
+      const result = await runDownload(order, snapshot, files, {
+        hubs,
+        patience: queuePatience,
+        ...this.#options.download,
+        signal,
+        bandwidthLimit: this.#throttle,
+        onProgress: (progress) => this.#progress(download, progress),
+      });
       this.#set(download, {
         state: "done",
         finished: new Date().toISOString(),
