@@ -1,4 +1,4 @@
-/** How components reach Hone: the api and the app's store. */
+/** How components reach Hone: the api, the app's store, and what is read of it: when a page opens, and again when it may be another. */
 
 import { createContext, use, useEffect, useRef, useState, type ReactNode } from "react";
 import { useStore } from "zustand";
@@ -36,29 +36,40 @@ export type Loaded<T> =
   | { state: "ready"; value: T; error: undefined }
   | { state: "failed"; value: undefined; error: unknown };
 
-/**
- * The result of a call that only reads: called when the input is another, and again when `follow` has changed. While a
- * newer answer is awaited the older one stays.
- */
+export type Reloadable<T> = Loaded<T> & { reload: () => void };
+
+interface LoadOptions {
+  /** Read again when this part of the library has changed. */
+  follow?: LibraryPart;
+  /** Nothing is read before it is true. */
+  enabled?: boolean;
+}
+
+/** The result of a call that only reads, as `useLoaded` of its input. */
 export function useCall<Name extends CallName>(
   name: Name,
   input: CallInput<Name>,
-  { follow, enabled = true }: { follow?: LibraryPart; enabled?: boolean } = {},
-): Loaded<CallResult<Name>> & { reload: () => void } {
+  options: LoadOptions = {},
+): Reloadable<CallResult<Name>> {
   const api = useApi();
-  const [loaded, setLoaded] = useState<Loaded<CallResult<Name>>>({
-    state: "loading",
-    value: undefined,
-    error: undefined,
-  });
+  return useLoaded(`${name} ${JSON.stringify(input)}`, (signal) => api.call(name, input, { signal }), options);
+}
+
+/** What several calls come to. `load` is called when `key` is another. While a newer result is awaited the older one stays. */
+export function useLoaded<T>(
+  key: string,
+  load: (signal: AbortSignal) => Promise<T>,
+  { follow, enabled = true }: LoadOptions = {},
+): Reloadable<T> {
+  const api = useApi();
+  const [loaded, setLoaded] = useState<Loaded<T>>({ state: "loading", value: undefined, error: undefined });
   const [turn, setTurn] = useState(0);
-  const text = JSON.stringify(input);
-  const latest = useRef(input);
-  latest.current = input;
+  const latest = useRef(load);
+  latest.current = load;
   useEffect(() => {
     if (!enabled) return undefined;
     const abort = new AbortController();
-    api.call(name, latest.current, { signal: abort.signal }).then(
+    latest.current(abort.signal).then(
       (value) => {
         if (!abort.signal.aborted) setLoaded({ state: "ready", value, error: undefined });
       },
@@ -70,7 +81,7 @@ export function useCall<Name extends CallName>(
     return () => {
       abort.abort();
     };
-  }, [api, name, text, turn, enabled]);
+  }, [api, key, turn, enabled]);
   useEffect(() => {
     if (follow === undefined) return undefined;
     return api.subscribe("library", (part) => {

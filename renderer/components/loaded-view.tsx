@@ -3,11 +3,11 @@
 import { Center, Loader, Stack, Text } from "@mantine/core";
 import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
-import type { Loaded } from "../app/hone-context.tsx";
+import type { Reloadable } from "../app/hone-context.tsx";
 import { ErrorBox } from "./error-box.tsx";
 
 interface LoadedViewProps<T> {
-  of: Loaded<T> & { reload?: () => void };
+  of: Reloadable<T>;
   children: (value: T) => ReactNode;
 }
 
@@ -25,7 +25,7 @@ export function LoadedView<T>({ of: loaded, children }: LoadedViewProps<T>) {
     case "loading":
       return <Loading />;
     case "failed":
-      return <ErrorBox error={loaded.error} {...(loaded.reload !== undefined && { onRetry: loaded.reload })} />;
+      return <ErrorBox error={loaded.error} onRetry={loaded.reload} />;
     case "ready":
       return <>{children(loaded.value)}</>;
   }

@@ -7,11 +7,10 @@ import { useStore } from "zustand";
 import type { Lesson } from "../../../core/contract/lesson.ts";
 import { errorFromData } from "../../../core/contract/errors.ts";
 import { formatSeconds } from "../../../core/contract/units.ts";
-import { useApi, useApp } from "../../app/hone-context.tsx";
+import { useApi, useApp, useLoaded } from "../../app/hone-context.tsx";
 import { ErrorBox } from "../../components/error-box.tsx";
 import { EvaluationTable } from "../../components/evaluation-table.tsx";
 import { LoadedView } from "../../components/loaded-view.tsx";
-import { useLoaded } from "../../components/use-loaded.ts";
 import type { ActivityProps } from "./activity-props.ts";
 
 export function MeasureActivity({ lesson, step, store, onDone }: ActivityProps<"measure">) {
