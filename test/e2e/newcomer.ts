@@ -53,13 +53,14 @@ async function guess(page: Page, option?: string): Promise<void> {
 /** The squares are tried in the order in which people like them; keys choose them. */
 async function playOneGame(page: Page): Promise<string> {
   const status = page.getByTestId("lesson-game");
-  for (let turn = 0; turn < 20; turn++) {
+  for (let turn = 0; turn < 50; turn++) {
     await page.waitForFunction(
       () => !/choosing/.test(document.querySelector("[data-testid=lesson-game]")?.textContent ?? "choosing"),
       undefined,
       { timeout: 60_000 },
     );
     const text = await status.innerText();
+    if (text.includes("choosing")) continue;
     if (!text.startsWith("Your turn")) return text;
     const labels = await page
       .getByRole("gridcell")

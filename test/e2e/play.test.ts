@@ -97,6 +97,16 @@ test("the slider replays the same position: the squares show each checkpoint's o
       .getByRole("button", { name: /% on best moves/ })
       .count(),
   ).toBe(3);
+  // A long training has many frames: the strip scrolls, not the page.
+  const film = page.getByRole("group", { name: "The position at every checkpoint" });
+  const wider = await film.evaluate((strip) => {
+    const frame = strip.children[0];
+    const copies = Array.from({ length: 30 }, () => strip.appendChild(frame.cloneNode(true)));
+    const over = document.documentElement.scrollWidth - window.innerWidth;
+    for (const copy of copies) copy.remove();
+    return over;
+  });
+  expect(wider).toBe(0);
 });
 
 test("a model against a model over many games, and the score", async () => {
