@@ -10,7 +10,7 @@ import { formatBytes, formatCount } from "../../../core/contract/units.ts";
 import { useCall } from "../../app/hone-context.tsx";
 import { EmptyState, LoadedView } from "../../components/loaded-view.tsx";
 import { Page } from "../../components/page.tsx";
-import { DeleteDialog } from "./delete-dialog.tsx";
+import { DeleteDataset } from "./delete-dataset.tsx";
 import { FileDrop } from "./file-drop.tsx";
 import { TrainLinks } from "./train-links.tsx";
 
@@ -124,7 +124,7 @@ function DatasetTable({ datasets }: { datasets: readonly ListedDataset[] }) {
           </Table.Tbody>
         </Table>
       </Table.ScrollContainer>
-      {deleting !== null && <DeleteDialog dataset={deleting} onClose={() => setDeleting(null)} />}
+      {deleting !== null && <DeleteDataset dataset={deleting} onClose={() => setDeleting(null)} />}
     </div>
   );
 }

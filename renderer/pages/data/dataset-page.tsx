@@ -13,7 +13,7 @@ import { useCall } from "../../app/hone-context.tsx";
 import { ErrorBox } from "../../components/error-box.tsx";
 import { LoadedView } from "../../components/loaded-view.tsx";
 import { Page } from "../../components/page.tsx";
-import { DeleteDialog } from "./delete-dialog.tsx";
+import { DeleteDataset } from "./delete-dataset.tsx";
 import { ExportDialog } from "./export-dialog.tsx";
 import { HistoryTab } from "./history-tab.tsx";
 import { RowsTab } from "./rows-tab.tsx";
@@ -169,7 +169,7 @@ function Opened({ view, reload }: { view: DatasetView; reload: () => void }) {
       {dialog === "export" && <ExportDialog view={view} onClose={close} />}
       {dialog === "split" && <SplitDialog view={view} onClose={close} />}
       {dialog === "delete" && (
-        <DeleteDialog
+        <DeleteDataset
           dataset={{ name, rows: changes.rows, point: changes.point }}
           onClose={close}
           onDeleted={() => navigate("/data")}

@@ -19,6 +19,7 @@ import { useTranslation } from "react-i18next";
 import { Link, useLocation } from "wouter";
 import type { ListedReward } from "../../../core/contract/api/reward-calls.ts";
 import { useApi, useCall } from "../../app/hone-context.tsx";
+import { DeleteDialog } from "../../components/delete-dialog.tsx";
 import { ErrorBox } from "../../components/error-box.tsx";
 import { EmptyState, LoadedView } from "../../components/loaded-view.tsx";
 import { Page } from "../../components/page.tsx";
@@ -139,18 +140,18 @@ function RewardActions({ reward: { name, path, kind, example } }: { reward: List
   const { t } = useTranslation();
   const api = useApi();
   const [, navigate] = useLocation();
-  const [asking, setAsking] = useState<"rename" | "copy" | "delete" | null>(null);
+  const [asking, setAsking] = useState<"rename" | "copy" | null>(null);
+  const [deleting, setDeleting] = useState(false);
   const stem = name.replace(/\.\w+$/, "");
   const [text, setText] = useState("");
   const [error, setError] = useState<unknown>();
-  const ask = (what: "rename" | "copy" | "delete") => {
+  const ask = (what: "rename" | "copy") => {
     setText(what === "copy" ? t("rewards.copyName", { name: stem }) : stem);
     setError(undefined);
     setAsking(what);
   };
   const act = async () => {
     try {
-      if (asking === "delete") await api.call("rewards.delete", { path });
       if (asking === "rename") await api.call("rewards.rename", { path, name: text });
       if (asking === "copy") {
         const { text: content } = await api.call("rewards.read", { path });
@@ -179,7 +180,7 @@ function RewardActions({ reward: { name, path, kind, example } }: { reward: List
               <Menu.Item leftSection={<Pencil size={14} aria-hidden />} onClick={() => ask("rename")}>
                 {t("rewards.rename")}
               </Menu.Item>
-              <Menu.Item color="red" leftSection={<Trash2 size={14} aria-hidden />} onClick={() => ask("delete")}>
+              <Menu.Item color="red" leftSection={<Trash2 size={14} aria-hidden />} onClick={() => setDeleting(true)}>
                 {t("common.delete")}
               </Menu.Item>
             </>
@@ -199,28 +200,31 @@ function RewardActions({ reward: { name, path, kind, example } }: { reward: List
           }}
         >
           <Stack>
-            {asking === "delete" ? (
-              <Text size="sm">{t("rewards.deleteText")}</Text>
-            ) : (
-              <TextInput
-                label={t("rewards.name")}
-                value={text}
-                onChange={(event) => setText(event.currentTarget.value)}
-                data-autofocus
-              />
-            )}
+            <TextInput
+              label={t("rewards.name")}
+              value={text}
+              onChange={(event) => setText(event.currentTarget.value)}
+              data-autofocus
+            />
             {error !== undefined && <ErrorBox error={error} />}
             <Group justify="flex-end">
               <Button variant="default" onClick={() => setAsking(null)}>
                 {t("common.cancel")}
               </Button>
-              <Button type="submit" {...(asking === "delete" && { color: "red" })}>
-                {asking === "delete" ? t("common.delete") : t("common.save")}
-              </Button>
+              <Button type="submit">{t("common.save")}</Button>
             </Group>
           </Stack>
         </form>
       </Modal>
+      {deleting && (
+        <DeleteDialog
+          title={t("rewards.ask.delete", { name })}
+          remove={() => api.call("rewards.delete", { path })}
+          onClose={() => setDeleting(false)}
+        >
+          <Text size="sm">{t("rewards.deleteText")}</Text>
+        </DeleteDialog>
+      )}
     </>
   );
 }

@@ -1,16 +1,16 @@
 /** What can be done with a run, as a menu. */
 
-import { ActionIcon, Button, Group, Menu, Modal, Stack, Text } from "@mantine/core";
+import { ActionIcon, Button, Group, Menu, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { notifications } from "@mantine/notifications";
 import { EllipsisVertical, MessageSquare, Play, RotateCcw, Trash2 } from "lucide-react";
-import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { Link, useLocation } from "wouter";
 import type { ListedRun } from "../../../core/contract/api/run-calls.ts";
+import { errorMessage } from "../../../core/contract/errors.ts";
 import { formatBytes } from "../../../core/contract/units.ts";
 import { useApi } from "../../app/hone-context.tsx";
-import { ErrorBox } from "../../components/error-box.tsx";
+import { DeleteDialog } from "../../components/delete-dialog.tsx";
 import { useRunState } from "./run-state-badge.tsx";
 
 export function RunActions({ run }: { run: ListedRun }) {
@@ -18,7 +18,6 @@ export function RunActions({ run }: { run: ListedRun }) {
   const api = useApi();
   const [, navigate] = useLocation();
   const [deleting, dialog] = useDisclosure(false);
-  const [error, setError] = useState<unknown>();
   const state = useRunState(run);
   // What was trained is to be tried: a game on the board, everything else in words.
   const isGame = run.task === "tic-tac-toe";
@@ -30,17 +29,12 @@ export function RunActions({ run }: { run: ListedRun }) {
       await api.call("train.resume", { run: run.name });
       navigate(`/runs/${encodeURIComponent(run.name)}`);
     } catch (failed) {
-      notifications.show({ color: "red", title: t("common.error.title"), message: String(failed) });
+      notifications.show({ color: "red", title: t("common.error.title"), message: errorMessage(failed) });
     }
   };
   const remove = async () => {
-    try {
-      const { freed } = await api.call("runs.delete", { run: run.name });
-      dialog.close();
-      notifications.show({ message: t("runs.deleted", { name: run.name, size: formatBytes(freed) }) });
-    } catch (failed) {
-      setError(failed);
-    }
+    const { freed } = await api.call("runs.delete", { run: run.name });
+    notifications.show({ message: t("runs.deleted", { name: run.name, size: formatBytes(freed) }) });
   };
   return (
     <Group gap={4} justify="flex-end" wrap="nowrap">
@@ -86,20 +80,11 @@ export function RunActions({ run }: { run: ListedRun }) {
           </Menu.Item>
         </Menu.Dropdown>
       </Menu>
-      <Modal opened={deleting} onClose={dialog.close} title={t("runs.deleteTitle", { name: run.name })}>
-        <Stack>
+      {deleting && (
+        <DeleteDialog title={t("runs.deleteTitle", { name: run.name })} remove={remove} onClose={dialog.close}>
           <Text size="sm">{t("runs.deleteText", { path: run.path, count: run.checkpoints.length })}</Text>
-          {error !== undefined && <ErrorBox error={error} />}
-          <Group justify="flex-end">
-            <Button variant="default" onClick={dialog.close} data-autofocus>
-              {t("common.cancel")}
-            </Button>
-            <Button color="red" onClick={() => void remove()}>
-              {t("common.delete")}
-            </Button>
-          </Group>
-        </Stack>
-      </Modal>
+        </DeleteDialog>
+      )}
     </Group>
   );
 }

@@ -1,12 +1,15 @@
 /** What there is to train on: a card for each task. */
 
-import { ActionIcon, Badge, Button, Group, Menu, Modal, SimpleGrid, Skeleton, Stack, Text, Title } from "@mantine/core";
+import { ActionIcon, Badge, Button, Group, Menu, SimpleGrid, Skeleton, Stack, Text, Title } from "@mantine/core";
+import { notifications } from "@mantine/notifications";
 import { CircleHelp, EllipsisVertical, FolderOpen, Plus, TriangleAlert } from "lucide-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { Link, useLocation } from "wouter";
 import type { ListedTask } from "../../../core/contract/api/task-calls.ts";
+import { errorMessage } from "../../../core/contract/errors.ts";
 import { useApi, useCall } from "../../app/hone-context.tsx";
+import { DeleteDialog } from "../../components/delete-dialog.tsx";
 import { ErrorBox } from "../../components/error-box.tsx";
 import { LoadedView } from "../../components/loaded-view.tsx";
 import { Page } from "../../components/page.tsx";
@@ -163,15 +166,11 @@ function TaskMenu({ task: { reference, name, place, path } }: { task: ListedTask
   const { t } = useTranslation();
   const api = useApi();
   const [asking, setAsking] = useState(false);
-  const [error, setError] = useState<unknown>();
-  const remove = async () => {
-    try {
-      await api.call("tasks.remove", { task: reference });
-      setAsking(false);
-    } catch (failed) {
-      setError(failed);
-    }
-  };
+  const remove = () => api.call("tasks.remove", { task: reference });
+  const forget = () =>
+    remove().catch((failed: unknown) => {
+      notifications.show({ color: "red", title: t("common.error.title"), message: errorMessage(failed) });
+    });
   const { shell } = api;
   return (
     <>
@@ -187,31 +186,17 @@ function TaskMenu({ task: { reference, name, place, path } }: { task: ListedTask
           )}
           <Menu.Item
             {...(place === "library" && { color: "red" })}
-            onClick={() => (place === "library" ? setAsking(true) : void remove())}
+            onClick={() => (place === "library" ? setAsking(true) : void forget())}
           >
             {place === "library" ? t("common.delete") : t("tasks.forget")}
           </Menu.Item>
         </Menu.Dropdown>
       </Menu>
-      <Modal
-        opened={asking}
-        onClose={() => setAsking(false)}
-        title={t("tasks.delete.title", { name })}
-        closeButtonProps={{ "aria-label": t("common.close") }}
-      >
-        <Stack>
+      {asking && (
+        <DeleteDialog title={t("tasks.delete.title", { name })} remove={remove} onClose={() => setAsking(false)}>
           <Text size="sm">{t("tasks.delete.text", { path })}</Text>
-          {error !== undefined && <ErrorBox error={error} />}
-          <Group justify="flex-end">
-            <Button variant="default" onClick={() => setAsking(false)} data-autofocus>
-              {t("common.cancel")}
-            </Button>
-            <Button color="red" onClick={() => void remove()}>
-              {t("common.delete")}
-            </Button>
-          </Group>
-        </Stack>
-      </Modal>
+        </DeleteDialog>
+      )}
     </>
   );
 }
