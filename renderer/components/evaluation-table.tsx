@@ -5,6 +5,7 @@ import type { TFunction } from "i18next";
 import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import type { EvalReport, GameCell, Interval, Measures } from "../../core/contract/eval.ts";
+import { formatPercent } from "../../core/contract/units.ts";
 import { Term } from "./term.tsx";
 
 export type ShownReport = Omit<EvalReport, "control"> & { control?: EvalReport["control"] };
@@ -105,7 +106,7 @@ function useMeasureRows(reports: readonly LabelledReport[]): Row[] {
     ...(["call", "rules", "state", "choice"] as const).map((fault) => ({
       key: `fault ${fault}`,
       name: <Term name={`fault_${fault}`} />,
-      cells: of(({ faults }: Measures) => percent(faults[fault])),
+      cells: of(({ faults }: Measures) => formatPercent(faults[fault], 1)),
     })),
     {
       key: "control",
@@ -135,7 +136,7 @@ function useGameRows(reports: readonly LabelledReport[]): Row[] {
 
 function gameText({ win, draw, loss, illegal }: GameCell, t: TFunction): string {
   const all = Math.max(1, win + draw + loss + illegal);
-  const share = (count: number) => `${Math.round((100 * count) / all)} %`;
+  const share = (count: number) => formatPercent(count / all);
   return t("evaluation.results", { win: share(win), draw: share(draw), loss: share(loss + illegal) });
 }
 
@@ -144,9 +145,7 @@ function interval(value: Interval | null): string | undefined {
 }
 
 function percents(value: Interval | null | undefined): string | undefined {
-  return value == null ? undefined : `${percent(value.mean)} (${percent(value.lo)} … ${percent(value.hi)})`;
-}
-
-function percent(share: number): string {
-  return `${(100 * share).toFixed(1)} %`;
+  return value == null
+    ? undefined
+    : `${formatPercent(value.mean, 1)} (${formatPercent(value.lo, 1)} … ${formatPercent(value.hi, 1)})`;
 }

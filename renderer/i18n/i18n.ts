@@ -37,3 +37,10 @@ export async function setLanguage(language: Language): Promise<void> {
   document.documentElement.lang = language === "zh" ? "zh-CN" : "en";
   await i18next.changeLanguage(language);
 }
+
+/** A point in time as it is written in the language of the window; of its regions the one that the system has. */
+export function formatTime(time: number | string): string {
+  const { language } = i18next;
+  const region = navigator.languages.find((one) => one.startsWith(language)) ?? language;
+  return new Date(time).toLocaleString(region);
+}

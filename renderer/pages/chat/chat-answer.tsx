@@ -6,6 +6,7 @@ import { BookmarkPlus, Copy, RotateCcw, ThumbsUp } from "lucide-react";
 import { useState, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import type { ChatReply } from "../../../core/contract/api/chat-calls.ts";
+import { formatCount } from "../../../core/contract/units.ts";
 import { useApi } from "../../app/hone-context.tsx";
 import { Conversation } from "../../components/conversation.tsx";
 import { ErrorBox } from "../../components/error-box.tsx";
@@ -153,8 +154,8 @@ function AnswerFoot({ reply, turn, column }: { reply: ChatReply; turn: Turn; col
           {t("chat.count", {
             count: reply.completion_tokens,
             speed: speed(reply.completion_tokens, reply.seconds - reply.first_token_seconds),
-            used: used.toLocaleString("en"),
-            length: reply.context_length.toLocaleString("en"),
+            used: formatCount(used),
+            length: formatCount(reply.context_length),
           })}
         </Text>
         <Group gap={2}>
@@ -178,5 +179,5 @@ function AnswerFoot({ reply, turn, column }: { reply: ChatReply; turn: Turn; col
 function speed(tokens: number, seconds: number): string {
   if (seconds <= 0) return "–";
   const perSecond = tokens / seconds;
-  return perSecond < 10 ? perSecond.toFixed(1) : Math.round(perSecond).toLocaleString("en");
+  return perSecond < 10 ? perSecond.toFixed(1) : formatCount(perSecond);
 }

@@ -67,7 +67,7 @@ function Facts({ facts, onRetry }: { facts: ModelFacts | undefined; onRetry: () 
   return (
     <Text size="xs" className="hone-muted hone-numbers" mt={4}>
       {t("chat.facts", { parameters: formatCount(facts.parameters) })}{" "}
-      <Term name="context_length">{t("chat.context", { length: facts.context_length.toLocaleString("en") })}</Term>
+      <Term name="context_length">{t("chat.context", { length: formatCount(facts.context_length) })}</Term>
       {facts.can_switch_thinking && ` · ${t("chat.canThink")}`}
     </Text>
   );

@@ -10,6 +10,7 @@ import { formatBytes, formatCount } from "../../../core/contract/units.ts";
 import { useCall } from "../../app/hone-context.tsx";
 import { EmptyState, LoadedView } from "../../components/loaded-view.tsx";
 import { Page } from "../../components/page.tsx";
+import { formatTime } from "../../i18n/i18n.ts";
 import { DeleteDataset } from "./delete-dataset.tsx";
 import { FileDrop } from "./file-drop.tsx";
 import { TrainLinks } from "./train-links.tsx";
@@ -104,7 +105,7 @@ function DatasetTable({ datasets }: { datasets: readonly ListedDataset[] }) {
                 <Table.Td ta="right" className="hone-numbers">
                   {formatBytes(one.bytes)}
                 </Table.Td>
-                <Table.Td className="hone-numbers">{new Date(one.created).toLocaleString()}</Table.Td>
+                <Table.Td className="hone-numbers">{formatTime(one.created)}</Table.Td>
                 <Table.Td>
                   <Group gap="xs" justify="flex-end" wrap="nowrap">
                     <TrainLinks name={one.name} methods={one.methods} compact />

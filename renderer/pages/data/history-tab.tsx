@@ -11,6 +11,7 @@ import { useCall } from "../../app/hone-context.tsx";
 import { ErrorBox } from "../../components/error-box.tsx";
 import { LoadedView } from "../../components/loaded-view.tsx";
 import { wordDiff } from "../runs/word-diff.ts";
+import { formatTime } from "../../i18n/i18n.ts";
 import type { Changes } from "./use-changes.ts";
 import classes from "./data.module.css";
 
@@ -55,7 +56,7 @@ export function HistoryTab({ view: { name, created, source }, changes }: { view:
                 {entries.map((entry) => (
                   <Table.Tr key={entry.point}>
                     <Table.Td className="hone-numbers">{entry.point}</Table.Td>
-                    <Table.Td className="hone-numbers">{new Date(entry.time * 1000).toLocaleString()}</Table.Td>
+                    <Table.Td className="hone-numbers">{formatTime(entry.time * 1000)}</Table.Td>
                     <Table.Td className={classes.short}>{t(`data.history.kinds.${entry.kind}`)}</Table.Td>
                     <Table.Td>{entry.note}</Table.Td>
                     <Table.Td ta="right" className="hone-numbers">
@@ -85,7 +86,7 @@ export function HistoryTab({ view: { name, created, source }, changes }: { view:
                 ))}
                 <Table.Tr>
                   <Table.Td className="hone-numbers">0</Table.Td>
-                  <Table.Td className="hone-numbers">{new Date(created).toLocaleString()}</Table.Td>
+                  <Table.Td className="hone-numbers">{formatTime(created)}</Table.Td>
                   <Table.Td className={classes.short}>{t("data.history.kinds.import")}</Table.Td>
                   <Table.Td style={{ overflowWrap: "anywhere" }}>{source}</Table.Td>
                   <Table.Td />

@@ -10,6 +10,7 @@ import { useCall } from "../../app/hone-context.tsx";
 import { LoadedView } from "../../components/loaded-view.tsx";
 import { usePickPath } from "../../components/use-pick-path.tsx";
 import { asksOthers, type LabStore } from "../../stores/lab-store.ts";
+import { formatTime } from "../../i18n/i18n.ts";
 import { AskOthers } from "./ask-others.tsx";
 import { DrawSamples } from "./draw-samples.tsx";
 import { firstHandSamples } from "./first-source.ts";
@@ -121,7 +122,7 @@ function Choices({ store, known }: { store: LabStore; known: LabSources }) {
               ? [
                   {
                     value: "version",
-                    label: t("rewards.compare.version", { time: new Date(Number(compare.id)).toLocaleString() }),
+                    label: t("rewards.compare.version", { time: formatTime(Number(compare.id)) }),
                   },
                 ]
               : []),

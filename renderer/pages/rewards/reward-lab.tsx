@@ -14,6 +14,7 @@ import { LoadedView } from "../../components/loaded-view.tsx";
 import { Page } from "../../components/page.tsx";
 import type { Loaded } from "../../app/hone-context.tsx";
 import { isEdited, openLab, type LabStore } from "../../stores/lab-store.ts";
+import { formatTime } from "../../i18n/i18n.ts";
 import { LabEditor } from "./lab-editor.tsx";
 import { LabResults } from "./lab-results.tsx";
 import { LabSamples } from "./lab-samples.tsx";
@@ -191,7 +192,7 @@ function HistoryMenu({ store }: { store: LabStore }) {
           </Menu.Item>
           {history.length === 0 && <Menu.Label>{t("rewards.history.none")}</Menu.Label>}
           {history.map(({ id, saved: time }) => {
-            const when = new Date(time).toLocaleString();
+            const when = formatTime(time);
             return (
               <div key={id}>
                 <Menu.Label>{when}</Menu.Label>

@@ -24,6 +24,7 @@ import { ErrorBox } from "../../components/error-box.tsx";
 import { EmptyState, LoadedView } from "../../components/loaded-view.tsx";
 import { Page } from "../../components/page.tsx";
 import { usePickPath } from "../../components/use-pick-path.tsx";
+import { formatTime } from "../../i18n/i18n.ts";
 import { NewReward } from "./new-reward.tsx";
 import { labLink } from "./reward-links.ts";
 
@@ -114,9 +115,7 @@ function RewardCard({ reward }: { reward: ListedReward }) {
         </Group>
       </Group>
       <Text size="sm" className="hone-muted">
-        {example
-          ? t(`rewards.exampleText.${kind}`)
-          : t("rewards.modified", { time: new Date(modified).toLocaleString() })}
+        {example ? t(`rewards.exampleText.${kind}`) : t("rewards.modified", { time: formatTime(modified) })}
       </Text>
       {problem !== null && (
         <Text size="sm" c="var(--hone-bad)">

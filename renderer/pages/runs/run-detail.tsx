@@ -17,11 +17,12 @@ import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { Link, useLocation, useSearch } from "wouter";
 import type { RunDetails } from "../../../core/contract/api/run-calls.ts";
-import { formatBytes } from "../../../core/contract/units.ts";
+import { formatBytes, formatCount } from "../../../core/contract/units.ts";
 import { useApi, useCall } from "../../app/hone-context.tsx";
 import { ErrorBox } from "../../components/error-box.tsx";
 import { LoadedView } from "../../components/loaded-view.tsx";
 import { Page } from "../../components/page.tsx";
+import { formatTime } from "../../i18n/i18n.ts";
 import { compareConfigs } from "./config-diff.ts";
 import { OptionName } from "./option-name.tsx";
 import { RolloutExplorer } from "./rollout-explorer.tsx";
@@ -115,10 +116,10 @@ function Options({ run }: { run: RunDetails }) {
   const { t } = useTranslation();
   const { record } = run;
   const facts: readonly [string, string][] = [
-    [t("runs.fact.created"), new Date(run.created).toLocaleString()],
+    [t("runs.fact.created"), formatTime(run.created)],
     [t("runs.fact.version"), `Hone ${record.hone_version}, ${record.engine_version}`],
-    [t("runs.fact.model"), `${record.model.architecture}, ${record.model.parameters.toLocaleString()}`],
-    [t("runs.fact.trainable"), record.model.trainable_parameters.toLocaleString()],
+    [t("runs.fact.model"), `${record.model.architecture}, ${formatCount(record.model.parameters)}`],
+    [t("runs.fact.trainable"), formatCount(record.model.trainable_parameters)],
     [t("runs.fact.rows"), `${record.data.train} / ${record.data.validation} / ${record.data.held_out}`],
     [t("runs.fact.size"), formatBytes(run.size)],
     [t("runs.fact.folder"), run.path],

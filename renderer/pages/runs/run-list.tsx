@@ -10,6 +10,7 @@ import { useCall } from "../../app/hone-context.tsx";
 import { EmptyState, LoadedView } from "../../components/loaded-view.tsx";
 import { Page } from "../../components/page.tsx";
 import { Term } from "../../components/term.tsx";
+import { formatTime } from "../../i18n/i18n.ts";
 import { filterRuns, runOrders, tagsOf, type RunOrder } from "./run-filter.ts";
 import { measuredText, shortModel } from "./run-texts.ts";
 import { RunActions } from "./run-actions.tsx";
@@ -165,7 +166,7 @@ function RunTable({ runs }: { runs: readonly ListedRun[] }) {
                   {run.step} / {run.total_steps}
                 </Table.Td>
                 <Table.Td className="hone-numbers">{measuredText(run, t)}</Table.Td>
-                <Table.Td className="hone-numbers">{new Date(run.created).toLocaleString()}</Table.Td>
+                <Table.Td className="hone-numbers">{formatTime(run.created)}</Table.Td>
                 <Table.Td>
                   <RunActions run={run} />
                 </Table.Td>

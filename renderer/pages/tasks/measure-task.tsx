@@ -9,6 +9,7 @@ import { JobProgress } from "../../components/job-progress.tsx";
 import { LoadedView } from "../../components/loaded-view.tsx";
 import { ModelPicker } from "../../components/model-picker.tsx";
 import { useJob } from "../../components/use-job.ts";
+import { formatTime } from "../../i18n/i18n.ts";
 
 /** Measurements that are shown beside each other. */
 const mostShown = 4;
@@ -43,12 +44,10 @@ export function MeasureTask({ reference }: { reference: string }) {
         {({ evaluations }) =>
           evaluations.length === 0 ? null : (
             <EvaluationTable
-              reports={evaluations
-                .slice(0, mostShown)
-                .map((one) => ({
-                  label: `${one.model} · ${new Date(one.created * 1000).toLocaleString()}`,
-                  report: one.report,
-                }))}
+              reports={evaluations.slice(0, mostShown).map((one) => ({
+                label: `${one.model} · ${formatTime(one.created * 1000)}`,
+                report: one.report,
+              }))}
             />
           )
         }
