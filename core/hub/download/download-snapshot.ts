@@ -389,9 +389,9 @@ class SnapshotDownload {
   /** All bytes are there: the check decides. */
   private async finish(task: FileTask, partial: PartialFile): Promise<void> {
     task.state = "checking";
-    await partial.close();
     task.partial = undefined;
     task.opening = undefined;
+    await partial.finish();
     const digest = await task.checksum?.digest();
     if (digest !== undefined && digest !== expected(task.file)) {
       await this.startOver(task, partial);

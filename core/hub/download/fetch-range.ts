@@ -16,7 +16,7 @@ export interface RangeRequest {
   whole: boolean;
   /** Makes the error of a status that is no success. */
   refuse: (reply: HttpReply) => Error;
-  /** Called in order; bytes of the file from `position` on. */
+  /** Called in order; bytes of the file from `position` on. Afterwards the pieces are gone: nothing may keep them. */
   write: (pieces: readonly Buffer[], position: number) => Promise<void>;
   throttle: Throttle;
   signal: AbortSignal;
@@ -120,6 +120,7 @@ async function readBody(
       failedWrite = { error };
       throw error;
     });
+    for (const piece of ready) giveBack(piece);
   };
   // Whoever ends a body early hears of it as an error.
   reply.body.on("error", () => undefined);
@@ -168,4 +169,13 @@ async function readBody(
       fix: "try again: what was received is kept",
     });
   }
+}
+
+/**
+ * Frees a piece's memory at once. Left to the garbage collector, pieces pile up to tens of megabytes outside of its heap,
+ * and each time it searches the whole heap for them: a quarter of all processor time of a download.
+ */
+function giveBack({ buffer, byteLength }: Buffer): void {
+  // Only what nobody else can have a part of.
+  if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);
 }

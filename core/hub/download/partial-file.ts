@@ -131,6 +131,18 @@ export class PartialFile {
     await rm(this.paths.state, { force: true });
   }
 
+  /** Of a whole file: forces its data out and lets go of it. It needs no note any more. */
+  async finish(): Promise<void> {
+    try {
+      await this.#saving?.catch(() => undefined);
+      await this.#data.sync();
+    } catch (error) {
+      throw asWriteError(error, this.paths.data);
+    } finally {
+      await this.#data.close();
+    }
+  }
+
   /** Forces data and note out and lets go of the file. */
   async close(): Promise<void> {
     try {
