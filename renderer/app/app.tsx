@@ -8,6 +8,8 @@ import { Link, Route, Router, Switch, useLocation } from "wouter";
 import { CommandPalette } from "./command-palette.tsx";
 import { ConnectionBanner } from "./connection-banner.tsx";
 import { useHashPath, useHashQuery } from "./hash-route.ts";
+import { DownloadNotices } from "./download-notices.tsx";
+import { DownloadTray } from "./download-tray.tsx";
 import { JobTray } from "./job-tray.tsx";
 import { NotFound } from "./not-found.tsx";
 import { JobNotices } from "./job-notices.tsx";
@@ -44,6 +46,7 @@ function Window() {
         {t("app.skip")}
       </UnstyledButton>
       <JobNotices />
+      <DownloadNotices />
       <ShortcutList />
       <AppShell.Header>
         <Group h="100%" px="md" justify="space-between" wrap="nowrap">
@@ -56,6 +59,7 @@ function Window() {
             </UnstyledButton>
           </Group>
           <Group gap="sm" wrap="nowrap">
+            <DownloadTray />
             <JobTray />
             <CommandPalette />
           </Group>

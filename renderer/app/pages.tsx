@@ -35,7 +35,7 @@ export const pages: readonly PageEntry[] = [
     icon: GraduationCap,
     component: lazy(() => import("../pages/tutorial/tutorial-page.tsx")),
   },
-  { id: "models", path: "/models", icon: Boxes, component: lazy(() => import("../pages/models/models-page.tsx")) },
+  { id: "models", path: "/models/*?", icon: Boxes, component: lazy(() => import("../pages/models/models-page.tsx")) },
   { id: "data", path: "/data/*?", icon: Database, component: lazy(() => import("../pages/data/data-page.tsx")) },
   { id: "tasks", path: "/tasks/*?", icon: Target, component: lazy(() => import("../pages/tasks/tasks-page.tsx")) },
   {

@@ -7,7 +7,7 @@ import { errorFromData, errorKind } from "../../core/contract/errors.ts";
 import { useApi, useApp } from "../app/hone-context.tsx";
 
 /** Calls that answer with a job's id. */
-type JobCall = "rewards.draw" | "tasks.advise" | "tasks.check_with_model" | "train.evaluate";
+type JobCall = "rewards.draw" | "tasks.advise" | "tasks.check_with_model" | "train.evaluate" | "models.measure";
 
 export interface StartedJob {
   /** Null before one was started, and when it was forgotten. */

@@ -4,6 +4,7 @@ import { createStore, type StoreApi } from "zustand/vanilla";
 import type { Api } from "../../core/contract/api/api.ts";
 import type { AppInfo, Settings } from "../../core/contract/api/app-calls.ts";
 import type { Job } from "../../core/contract/api/job-calls.ts";
+import type { Download } from "../../core/contract/hub.ts";
 import type { Connection } from "../api/socket-channel.ts";
 
 export interface AppState {
@@ -11,18 +12,28 @@ export interface AppState {
   info: AppInfo | undefined;
   settings: Settings | undefined;
   jobs: Job[];
+  downloads: Download[];
 }
 
 export type AppStore = StoreApi<AppState>;
 
 export function createAppStore(): AppStore {
-  return createStore<AppState>(() => ({ connection: "connecting", info: undefined, settings: undefined, jobs: [] }));
+  return createStore<AppState>(() => ({
+    connection: "connecting",
+    info: undefined,
+    settings: undefined,
+    jobs: [],
+    downloads: [],
+  }));
 }
 
 /** Fills the store, and keeps it so. Resolves when there is enough to show a page. */
 export async function followApp(api: Api, store: AppStore): Promise<void> {
   api.subscribe("jobs", (jobs) => {
     store.setState({ jobs });
+  });
+  api.subscribe("downloads", (downloads) => {
+    store.setState({ downloads });
   });
   api.subscribe("settings", (settings) => {
     store.setState({ settings });
@@ -32,4 +43,9 @@ export async function followApp(api: Api, store: AppStore): Promise<void> {
 
 export function activeJobs(jobs: readonly Job[]): Job[] {
   return jobs.filter(({ ended }) => ended === null);
+}
+
+/** Whether it moves, or will by itself. */
+export function isUnderWay({ state }: Download): boolean {
+  return state === "queued" || state === "downloading" || state === "checking";
 }

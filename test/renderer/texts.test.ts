@@ -20,8 +20,8 @@ function textsOf(language: string): Map<string, string> {
   return found;
 }
 
-/** English is what the core says of itself (alarms, options); only the translation stands in the texts. */
-const onlyTranslated = /^(train\.alarm|options)\./;
+/** English is what the core says of itself (alarms, options, the catalogue); only the translation stands in the texts. */
+const onlyTranslated = /^(train\.alarm|options|models\.(about|limits))\./;
 
 const withoutPlural = (key: string) => key.replace(/_(zero|one|two|few|many|other)$/, "");
 const keysOf = (texts: ReadonlyMap<string, string>) => new Set([...texts.keys()].map(withoutPlural));
