@@ -159,7 +159,7 @@ export function MetricChart(props: MetricChartProps) {
               </ComposedChart>
             </ResponsiveContainer>
           </div>
-          {shown.length > 1 && (
+          {series.length > 1 && shown.length > 0 && (
             <ul className={classes.legend}>
               {shown.map((one) => (
                 <li key={one.id}>

@@ -3,6 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startHone, type Hone } from "./hone.ts";
+import { startTraining } from "./train-in-app.ts";
 
 const root = join(import.meta.dirname, "..", "..");
 /** The machine may be busy with other tests. */
@@ -47,6 +48,14 @@ test("runs are found, tagged and compared", async () => {
   await options.getByText("seed").first().waitFor();
   expect(await options.getByText("temperature").count()).toBe(0);
   expect(hone.problems).toEqual([]);
+});
+
+test("the list follows a training to its end by itself", async () => {
+  const page = await hone.open("/runs");
+  await startTraining(page, hone.home, "followed", { max_steps: 2 });
+  const row = page.getByRole("row").filter({ hasText: "followed" });
+  await row.getByText("finished", { exact: true }).waitFor();
+  expect(await row.getByText("2 / 2").count()).toBe(1);
 });
 
 test("answers are filtered, seen in their groups, and followed from step to step", async () => {

@@ -30,8 +30,13 @@ export async function trainWork(order: TrainOrder, context: WorkContext): Promis
     },
     signal: context.signal,
   };
-  const result = await begin(session, order, hooks);
-  return { run: basename(result.run), finished: result.finished, step: result.state.step };
+  try {
+    const result = await begin(session, order, hooks);
+    return { run: basename(result.run), finished: result.finished, step: result.state.step };
+  } finally {
+    // How far it came, and whether it is finished, is in its folder only now.
+    context.tell("library", "runs");
+  }
 }
 
 function begin(session: Session, order: TrainOrder, hooks: TrainHooks): Promise<TrainResult> {

@@ -83,7 +83,10 @@ function Curves({ runs }: { runs: readonly RunDetails[] }) {
   const names = [...new Set(runs.flatMap(({ metrics }) => metrics.flatMap((row) => Object.keys(row))))]
     .filter((name) => !/^(step|time)$|\/(lo|hi)$/.test(name))
     .sort();
-  const usual = ["reward", "eval_reward", "eval_loss", "loss"].find((name) => names.includes(name)) ?? names[0];
+  const isShared = (name: string) => runs.every(({ metrics }) => metrics.some((row) => row[name] !== undefined));
+  const known = ["reward", "eval_reward", "eval_loss", "loss"].filter((name) => names.includes(name));
+  // One that all of them have says more than one of a single run.
+  const usual = known.find(isShared) ?? known.at(0) ?? names[0];
   const [metric, setMetric] = useState(usual);
   const [smoothing, setSmoothing] = useState(0.6);
   if (metric === undefined) return null;
