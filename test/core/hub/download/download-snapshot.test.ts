@@ -318,6 +318,28 @@ describe("a download that cannot work", () => {
     expect(readFolder(result.path)).toEqual(asText(someFiles));
   });
 
+  it("frees the memory of what is written, and of nothing else", async () => {
+    const world = await makeWorld();
+    const pieces: { buffer: ArrayBufferLike; whole: boolean }[] = [];
+    const disk = {
+      ...realDisk,
+      open: async (path: string) => {
+        const file = await realDisk.open(path);
+        const write = async (some: readonly Buffer[], position: number) => {
+          const mine = some.map(({ buffer, length }) => ({ buffer, whole: buffer.byteLength === length }));
+          pieces.push(...mine);
+          await file.write(some, position);
+          expect(mine.every(({ buffer }) => buffer.byteLength > 0)).toBe(true);
+        };
+        return { ...file, write };
+      },
+    };
+    const result = await world.get({ disk });
+    expect(readFolder(result.path)).toEqual(asText(someFiles));
+    expect(pieces.some(({ whole }) => whole)).toBe(true);
+    for (const { buffer, whole } of pieces) expect(buffer.byteLength === 0).toBe(whole);
+  });
+
   it("does not trust a note that does not fit its file", async () => {
     const world = await makeWorld({ bytesPerSecond: 150_000 });
     const stop = new AbortController();
