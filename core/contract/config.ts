@@ -73,7 +73,11 @@ export const runConfigSchema = z.strictObject({
     "model folder, .gguf file, downloaded OWNER/NAME, `starter`, or RUN[:step] to go on from a checkpoint",
   ),
   task: option("what", z.string().min(1), "what to learn: a built-in task, a task folder, or a data file"),
-  reward: option("what", z.string().min(1).nullable(), "file that says how answers are scored: those to a data file, or instead of the task's own reward"),
+  reward: option(
+    "what",
+    z.string().min(1).nullable(),
+    "file that says how answers are scored: those to a data file, or instead of the task's own reward",
+  ),
   map: option(
     "what",
     z.array(z.string().min(1)).min(1).nullable(),

@@ -18,7 +18,12 @@ function checkpointBytes(info: Pick<ModelInfo, "trainableParameters">): number {
  * Bytes that a run may come to: the checkpoints it keeps, the best one, one in the making, and its rollouts at half of
  * the answers' limit.
  */
-export function runBytes(config: RunConfig, info: Pick<ModelInfo, "trainableParameters">, steps: number, promptTokens: number): number {
+export function runBytes(
+  config: RunConfig,
+  info: Pick<ModelInfo, "trainableParameters">,
+  steps: number,
+  promptTokens: number,
+): number {
   const checkpoints = (config.save_total_limit + 2) * checkpointBytes(info);
   if (!isUsed("log_completions", config) || !config.log_completions) return checkpoints;
   const rollouts = steps * config.prompts_per_step * config.num_generations;

@@ -104,5 +104,7 @@ function statusOf(state: PlayState, t: (key: string) => string): string {
   const result = position?.result ?? null;
   if (result === "draw") return t("tutorial.play.draw");
   if (result !== null) return t(result === modelSide ? "tutorial.play.lost" : "tutorial.play.won");
-  return busy || position === undefined || position.to_move === modelSide ? t("tutorial.play.thinking") : t("tutorial.play.yourTurn");
+  return busy || position === undefined || position.to_move === modelSide
+    ? t("tutorial.play.thinking")
+    : t("tutorial.play.yourTurn");
 }

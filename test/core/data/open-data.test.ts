@@ -237,8 +237,16 @@ describe("CSV and TSV", () => {
     expect(report).toMatchObject({ rows: 7, ok: 2 });
     expect(report.set_aside).toEqual([
       { line: 2, row: 1, reason: "cell 1: its opening quote is never closed; close it" },
-      { line: 4, row: 3, reason: "1 cell where the header has 2; put a cell that holds a comma or a line break in quotes" },
-      { line: 5, row: 4, reason: "3 cells where the header has 2; put a cell that holds a comma or a line break in quotes" },
+      {
+        line: 4,
+        row: 3,
+        reason: "1 cell where the header has 2; put a cell that holds a comma or a line break in quotes",
+      },
+      {
+        line: 5,
+        row: 4,
+        reason: "3 cells where the header has 2; put a cell that holds a comma or a line break in quotes",
+      },
       { line: 6, row: 5, reason: 'cell 1: text stands behind its closing quote; write a quote inside a cell as ""' },
       { line: 8, row: 7, reason: "prompt is missing; every completion row needs prompt, completion" },
     ]);
