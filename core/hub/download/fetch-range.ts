@@ -1,5 +1,6 @@
 /** One answer of a hub or a CDN, checked in every way before and while its bytes are kept. */
 
+import type { Readable } from "node:stream";
 import { HoneError } from "../../contract/errors.ts";
 import type { RepoFile } from "../../contract/hub.ts";
 import { formatBytes, formatSeconds } from "../../contract/units.ts";
@@ -30,6 +31,8 @@ export interface RangeRequest {
 /** Pieces are gathered to so many bytes, or for so long, before they are written. */
 const writeBytes = 4 * 1024 ** 2;
 const writeSeconds = 0.5;
+/** As many where a limit is kept to: it should not come in bursts. */
+const limitedBytes = 64 * 1024;
 
 /** Where the next range of the same file can be asked for directly. */
 export interface RangeResult {
@@ -107,14 +110,12 @@ async function readBody(
   let gathered = 0;
   let windowBytes = 0;
   let windowStart = performance.now();
-  let flushed = windowStart;
   let failedWrite: { error: unknown } | undefined;
   const flush = async () => {
     const [ready, at] = [pieces, position];
     pieces = [];
     position += gathered;
     gathered = 0;
-    flushed = performance.now();
     if (ready.length === 0) return;
     await write(ready, at).catch((error: unknown) => {
       failedWrite = { error };
@@ -122,28 +123,32 @@ async function readBody(
     });
     for (const piece of ready) giveBack(piece);
   };
-  // Whoever ends a body early hears of it as an error.
-  reply.body.on("error", () => undefined);
+  const batchBytes = () => (throttle.bytesPerSecond === null ? writeBytes : limitedBytes);
   try {
-    for await (const piece of reply.body as AsyncIterable<Buffer>) {
-      const room = to - position - gathered;
-      if (piece.length > room && isPart) {
-        pieces = [];
-        throw new HoneError("answer-too-long", `${showUrl(reply.url)} sends more of ${file.path} than it announced`, {
-          fix: "this is not what a hub sends: check the address of the mirror",
-        });
+    for await (const batch of inBatches(reply.body, batchBytes)) {
+      let isOver = false;
+      const before = gathered;
+      for (const piece of batch) {
+        const room = to - position - gathered;
+        if (piece.length > room && isPart) {
+          pieces = [];
+          throw new HoneError("answer-too-long", `${showUrl(reply.url)} sends more of ${file.path} than it announced`, {
+            fix: "this is not what a hub sends: check the address of the mirror",
+          });
+        }
+        const used = piece.length > room ? piece.subarray(0, room) : piece;
+        pieces.push(used);
+        gathered += used.length;
+        // All was asked for and only a part is wanted.
+        isOver ||= used.length < piece.length;
       }
-      const used = piece.length > room ? piece.subarray(0, room) : piece;
       const began = performance.now();
-      await throttle.take(used.length, signal);
-      pieces.push(used);
-      gathered += used.length;
-      windowBytes += used.length;
-      if (gathered >= writeBytes || began - flushed > writeSeconds * 1000) await flush();
+      windowBytes += gathered - before;
+      await throttle.take(gathered - before, signal);
+      await flush();
       // Waiting for the own limit and the own disk is not the server's fault.
       windowStart += performance.now() - began;
-      // All was asked for and only a part is wanted.
-      if (used.length < piece.length) break;
+      if (isOver) break;
       const seconds = (performance.now() - windowStart) / 1000;
       if (seconds < slowSeconds) continue;
       if (windowBytes < slowBytes) {
@@ -169,6 +174,49 @@ async function readBody(
       fix: "try again: what was received is kept",
     });
   }
+}
+
+/**
+ * The pieces of a body, many at a time: a promise for each of them costs more than its bytes. What came before a failure
+ * is given out before the failure is thrown.
+ */
+async function* inBatches(body: Readable, batchBytes: () => number): AsyncGenerator<Buffer[]> {
+  let pieces: Buffer[] = [];
+  let bytes = 0;
+  let began = performance.now();
+  let isEnded = false;
+  let failure: { error: unknown } | undefined;
+  let ready = Promise.withResolvers<void>();
+  const end = () => {
+    isEnded = true;
+    ready.resolve();
+  };
+  // Whoever ends a body early hears of it as an error, and nobody else must.
+  body.on("error", (error) => {
+    failure ??= { error };
+    end();
+  });
+  body.on("end", end).on("close", end);
+  body.on("data", (piece: Buffer) => {
+    pieces.push(piece);
+    bytes += piece.length;
+    if (bytes < batchBytes() && performance.now() - began < writeSeconds * 1000) return;
+    body.pause();
+    ready.resolve();
+  });
+  for (;;) {
+    await ready.promise;
+    ready = Promise.withResolvers();
+    const batch = pieces;
+    pieces = [];
+    bytes = 0;
+    if (batch.length > 0) yield batch;
+    else if (isEnded) break;
+    began = performance.now();
+    if (isEnded) ready.resolve();
+    else body.resume();
+  }
+  if (failure !== undefined) throw failure.error;
 }
 
 /**
