@@ -9,6 +9,7 @@ import { HoneError } from "../../contract/errors.ts";
 import { createDataset, findDataset, type Dataset } from "../../data/dataset.ts";
 import { likelyMapping, type Mapping } from "../../data/forms.ts";
 import { noRows, openData, type Data, type OpenDataOptions } from "../../data/open-data.ts";
+import { asUserError } from "../../files/system-error.ts";
 import { honeHome } from "../../store/library.ts";
 import { methodsOf } from "./methods-of.ts";
 import { previewRow } from "./preview-row.ts";
@@ -120,9 +121,13 @@ function freeName(wanted: string): string {
 /** Pasted text as a file among those that were dropped onto a window. */
 export function keepPasted(text: string): string {
   const folder = join(honeHome(), "uploads", randomBytes(6).toString("hex"));
-  mkdirSync(folder, { recursive: true });
   // Without an ending, so that what is in it says what it is.
   const path = join(folder, "pasted");
-  writeFileSync(path, text);
+  try {
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(path, text);
+  } catch (error) {
+    throw asUserError(error);
+  }
   return path;
 }
