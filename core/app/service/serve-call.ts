@@ -4,6 +4,7 @@ import type { z } from "zod";
 import { areas, calls, type Area, type CallName } from "../../contract/api/api.ts";
 import { HoneError } from "../../contract/errors.ts";
 import { unknownCall } from "../../contract/rpc.ts";
+import { asUserError } from "../../files/system-error.ts";
 import type { CallContext } from "./handlers.ts";
 
 type AnyHandler = (input: unknown, context: CallContext) => unknown;

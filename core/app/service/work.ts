@@ -2,6 +2,7 @@
 
 import type { Job } from "../../contract/api/job-calls.ts";
 import { HoneError } from "../../contract/errors.ts";
+import { asUserError } from "../../files/system-error.ts";
 import type { CallContext } from "./handlers.ts";
 
 /** What a job shows while it works; what is not given stays as it is. */
@@ -31,10 +32,12 @@ export async function doWork(
   const load = works[work];
   if (load === undefined) throw new HoneError("unknown-work", `there is no work ${JSON.stringify(work)}`);
   const run = await load();
-  return run(input as never, {
-    ...context,
-    report: (report) => {
-      context.tell("job-report" as never, report as never, id);
-    },
-  });
+  const report = (now: JobReport) => {
+    context.tell("job-report" as never, now as never, id);
+  };
+  try {
+    return await run(input as never, { ...context, report });
+  } catch (error) {
+    throw asUserError(error);
+  }
 }
