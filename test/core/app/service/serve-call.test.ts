@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { serveCall } from "../../../../core/app/service/serve-call.ts";
 import type { CallContext } from "../../../../core/app/service/handlers.ts";
@@ -18,9 +17,10 @@ test("input is checked, and the field is named; a call that nobody serves is ref
 });
 
 test("what the file system refuses is a user's error with the path, wherever it is met", async () => {
-  const handlers = { "runs.list": () => readFileSync("/no/such/file") };
+  const full = Object.assign(new Error("ENOSPC"), { code: "ENOSPC", syscall: "write", path: "/a/file" });
+  const handlers = { "runs.list": () => Promise.reject(full) };
   await expect(serveCall(handlers, "runs.list", {}, context)).rejects.toMatchObject({
     code: "file-error",
-    message: expect.stringContaining("/no/such/file"),
+    message: expect.stringContaining("/a/file"),
   });
 });
