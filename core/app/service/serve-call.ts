@@ -25,7 +25,13 @@ export async function serveCall(
 ): Promise<unknown> {
   const handler = handlers[name] as AnyHandler | undefined;
   if (handler === undefined || !Object.hasOwn(calls, name)) throw unknownCall(name);
-  return await handler(parseInput(name, calls[name as CallName].input, input), context);
+  const checked = parseInput(name, calls[name as CallName].input, input);
+  try {
+    return await handler(checked, context);
+  } catch (error) {
+    // A full disk or a missing right is no defect of Hone, wherever it is met.
+    throw asUserError(error);
+  }
 }
 
 /** Throws `bad-input` with the field when the input is not what the call takes. */
