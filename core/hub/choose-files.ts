@@ -3,7 +3,6 @@
 import { HoneError } from "../contract/errors.ts";
 import type { Room } from "../contract/fits.ts";
 import type { FileChoice, RepoFile, RepoSnapshot } from "../contract/hub.ts";
-import { formatBytes } from "../contract/units.ts";
 import { listQuants, requireQuant } from "./quants.ts";
 import { showRef } from "./sources/parse-reference.ts";
 
@@ -108,10 +107,4 @@ function whyNot(path: string): string {
   if (/\.(?:h5|msgpack|onnx|onnx_data|ot|tflite|mlmodel|mlpackage|nemo|gz|zip|tar)$/i.test(path))
     return "another format";
   return "not needed";
-}
-
-/** `4 files, 1.2 GB`, with what was left out. */
-export function showChoice({ files, bytes, left_out }: FileChoice): string {
-  const rest = left_out.reduce((sum, { size }) => sum + size, 0);
-  return `${files.length} files, ${formatBytes(bytes)}${rest === 0 ? "" : ` (${formatBytes(rest)} left out)`}`;
 }

@@ -1,10 +1,11 @@
 /** The window: the list of pages at the side, the page, and what is seen everywhere (work in progress, a lost connection). */
 
-import { AppShell, Burger, Center, Group, Loader, NavLink, ScrollArea, Text, UnstyledButton } from "@mantine/core";
+import { AppShell, Burger, Group, NavLink, ScrollArea, Text, UnstyledButton } from "@mantine/core";
 import { useDisclosure, useHotkeys } from "@mantine/hooks";
 import { Suspense } from "react";
 import { useTranslation } from "react-i18next";
 import { Link, Route, Router, Switch, useLocation } from "wouter";
+import { Loading } from "../components/loaded-view.tsx";
 import { CommandPalette } from "./command-palette.tsx";
 import { ConnectionBanner } from "./connection-banner.tsx";
 import { useHashPath, useHashQuery } from "./hash-route.ts";
@@ -90,7 +91,7 @@ function Window() {
       <AppShell.Main id="main" tabIndex={-1}>
         <ConnectionBanner />
         <PageBoundary key={area}>
-          <Suspense fallback={<PageLoading />}>
+          <Suspense fallback={<Loading />}>
             <Switch>
               {pages.map(({ id, path, component }) => (
                 <Route key={id} path={path} component={component} />
@@ -101,14 +102,5 @@ function Window() {
         </PageBoundary>
       </AppShell.Main>
     </AppShell>
-  );
-}
-
-function PageLoading() {
-  const { t } = useTranslation();
-  return (
-    <Center p="xl" role="status" aria-label={t("common.loading")}>
-      <Loader size="sm" />
-    </Center>
   );
 }

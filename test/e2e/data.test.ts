@@ -1,10 +1,10 @@
 /** The Datasets page as a person uses it: import, mend, edit, look at tokens, scroll, and on to training. */
 
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { seriousFindings } from "./axe.ts";
 import { startHone, type Hone } from "./hone.ts";
 
 let hone: Hone;
@@ -239,14 +239,12 @@ test("two answers are rated by keyboard, taken back, and become pairs; a dataset
 }, 60_000);
 
 test("no serious fault of accessibility, in either theme", async () => {
-  const source = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
   const path = write("seen.csv", "prompt,completion\na,b\nbroken\nc,d\n");
   let page = await importPage(path);
   await page.getByRole("button", { name: "Import 2 good rows" }).click();
   await page.getByRole("grid").getByText("a", { exact: true }).waitFor();
   for (const colorScheme of ["light", "dark"] as const) {
     page = await hone.open("/data", { colorScheme });
-    await page.evaluate(source);
     const places = [
       "/data",
       `/data/-/import?file=${encodeURIComponent(path)}`,
@@ -261,21 +259,7 @@ test("no serious fault of accessibility, in either theme", async () => {
       await page.getByRole("heading", { level: 1 }).waitFor();
       if (place === "/data/seen") await page.getByRole("gridcell").nth(1).click();
       await page.waitForTimeout(300);
-      const found = await page.evaluate(async () => {
-        const { axe } = window as unknown as {
-          axe: {
-            run: (part: string) => Promise<{ violations: { id: string; impact: string; nodes: { html: string }[] }[] }>;
-          };
-        };
-        const { violations } = await axe.run("#main");
-        return violations.map(({ id, impact, nodes }) => ({
-          id,
-          impact,
-          html: nodes.map(({ html }) => html.slice(0, 200)),
-        }));
-      });
-      const serious = found.filter(({ impact }) => impact === "serious" || impact === "critical");
-      expect(serious, `${place}, ${colorScheme}`).toEqual([]);
+      expect(await seriousFindings(page, "#main"), `${place}, ${colorScheme}`).toEqual([]);
     }
   }
 }, 60_000);

@@ -4,13 +4,11 @@ import { globSync, readFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Page } from "playwright-core";
 import { builtRenderer } from "../../core/host/page-files.ts";
+import { seriousFindings } from "./axe.ts";
 import { startHone, type Hone } from "./hone.ts";
 import { pages } from "./pages.ts";
 import { callApi, startTraining } from "./train-in-app.ts";
-
-const axe = readFileSync(join(import.meta.dirname, "..", "..", "node_modules", "axe-core", "axe.min.js"), "utf8");
 
 let hone: Hone;
 beforeAll(async () => {
@@ -26,26 +24,6 @@ const run = "looked-at";
 /** What is only there once something is. */
 const inside = [`/runs/${run}`, `/runs/${run}?tab=rollouts`, `/play?model=${run}`, "/chat?model=starter"];
 
-interface Finding {
-  id: string;
-  impact: string;
-  nodes: { html: string; failureSummary: string }[];
-}
-
-async function findings(page: Page): Promise<string[]> {
-  if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(axe);
-  const { violations } = await page.evaluate(() =>
-    (globalThis as unknown as { axe: { run: (options: object) => Promise<{ violations: Finding[] }> } }).axe.run({
-      resultTypes: ["violations"],
-    }),
-  );
-  return violations
-    .filter(({ impact }) => impact === "serious" || impact === "critical")
-    .flatMap(({ id, nodes }) =>
-      nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 200)}\n${failureSummary}`),
-    );
-}
-
 for (const theme of ["light", "dark"] as const) {
   test(`axe has nothing serious against any page, ${theme}`, { timeout: 180_000 }, async () => {
     const page = await hone.open("/", { colorScheme: theme, reducedMotion: "reduce" });
@@ -54,7 +32,7 @@ for (const theme of ["light", "dark"] as const) {
       await page.goto(`${page.url().split("#")[0]}#${path}`);
       await page.getByRole("heading", { level: 1 }).first().waitFor();
       await page.waitForFunction(() => document.querySelector("[role=status] .mantine-Loader-root") === null);
-      found.push(...(await findings(page)).map((finding) => `${path} ${finding}`));
+      found.push(...(await seriousFindings(page)).map((finding) => `${path} ${finding}`));
     }
     expect(found).toEqual([]);
   });

@@ -2,6 +2,7 @@ import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { seriousFindings } from "./axe.ts";
 import { startHone, type Hone } from "./hone.ts";
 import { callApi, startTraining } from "./train-in-app.ts";
 
@@ -173,20 +174,11 @@ test("the starter in two columns: streamed, counted, rated; a context that is fu
 });
 
 test.each(["light", "dark"] as const)("axe finds nothing serious in the %s theme", async (colorScheme) => {
-  const axe = readFileSync(join(import.meta.dirname, "..", "..", "node_modules", "axe-core", "axe.min.js"), "utf8");
   for (const path of [`/play?model=${run}:20`, "/chat"]) {
     const page = await hone.open(path, { colorScheme, viewport: { width: 900, height: 800 } });
     await page.getByRole("heading", { level: 1 }).waitFor();
     await page.waitForTimeout(600);
-    await page.evaluate(axe);
-    const found = await page.evaluate(async () => {
-      type Run = (root: string) => Promise<{ violations: { id: string; impact: string; nodes: { html: string }[] }[] }>;
-      const { violations } = await (window as unknown as { axe: { run: Run } }).axe.run("#main");
-      return violations
-        .filter(({ impact }) => impact === "serious" || impact === "critical")
-        .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(" | ")}`);
-    });
-    expect(found, path).toEqual([]);
+    expect(await seriousFindings(page, "#main"), path).toEqual([]);
     expect(await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth), path).toBe(0);
   }
 });
