@@ -22,17 +22,17 @@ export function DownloadTray() {
   return (
     <Popover width={440} position="bottom-end" shadow="md">
       <Popover.Target>
-        <Indicator
-          disabled={moving + failed === 0}
-          label={moving > 0 ? moving : failed}
-          size={16}
-          color={moving > 0 ? "steel" : "red"}
-          offset={2}
-        >
-          <UnstyledButton aria-label={t("hub.tray.open", { count: moving, failed })} p={4}>
+        <UnstyledButton aria-label={t("hub.tray.open", { count: moving, failed })} p={4} display="flex">
+          <Indicator
+            disabled={moving + failed === 0}
+            label={moving > 0 ? moving : failed}
+            size={16}
+            color={moving > 0 ? "steel" : "red"}
+            offset={2}
+          >
             <DownloadIcon size={18} aria-hidden />
-          </UnstyledButton>
-        </Indicator>
+          </Indicator>
+        </UnstyledButton>
       </Popover.Target>
       <Popover.Dropdown>
         <Stack gap="md" mah="70vh" style={{ overflowY: "auto" }}>

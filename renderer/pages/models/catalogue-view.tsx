@@ -126,7 +126,7 @@ function CatalogueCard({ model, several }: { model: CatalogListing["models"][num
               onClick={() => start()}
               loading={busy}
               disabled={noRoom}
-              aria-label={t("models.downloadOne", { name: entry.name })}
+              aria-label={t("models.downloadOne", { bytes: formatBytes(fit.download.bytes), name: entry.name })}
             >
               {t("models.downloadBytes", { bytes: formatBytes(fit.download.bytes) })}
             </Button>

@@ -11,18 +11,18 @@ import { DownloadsView } from "./downloads-view.tsx";
 import { LocalView } from "./local-view.tsx";
 import { SearchView } from "./search-view.tsx";
 
-const tabs = ["", "catalogue", "search", "downloads"] as const;
+const tabs = ["local", "catalogue", "search", "downloads"] as const;
 
 export default function ModelsPage() {
   const { t } = useTranslation();
   const [location, navigate] = useLocation();
   const moving = useApp((state) => state.downloads.filter(isUnderWay).length);
-  const tab = tabs.find((one) => location === `/models/${one}`) ?? "";
+  const tab = tabs.find((one) => location === `/models/${one}`) ?? "local";
   return (
     <Page title={t("nav.models")} lead={t("models.lead")}>
       <Tabs
         value={tab}
-        onChange={(next) => navigate(next === "" || next === null ? "/models" : `/models/${next}`)}
+        onChange={(next) => navigate(next === "local" || next === null ? "/models" : `/models/${next}`)}
         keepMounted={false}
       >
         <Tabs.List>
@@ -38,7 +38,7 @@ export default function ModelsPage() {
                 ) : undefined
               }
             >
-              {t(`models.tab.${one === "" ? "local" : one}`)}
+              {t(`models.tab.${one}`)}
             </Tabs.Tab>
           ))}
         </Tabs.List>
