@@ -75,9 +75,16 @@ test("a run is begun by keyboard, watched, paused, resumed and finished", async 
   const resume = page.getByRole("button", { name: "Resume" });
   await resume.waitFor({ timeout: 30_000 });
   await page.getByText("stopped", { exact: true }).first().waitFor();
-  const paused = Number(/step (\d+) of 40/.exec(await page.locator("main").innerText())?.[1]);
+  const name = await page.getByRole("heading", { level: 1 }).innerText();
+  const lines = () =>
+    readFileSync(join(hone.home, "runs", name, "metrics.jsonl"), "utf8")
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as { event?: string; step: number });
+  const paused = lines().at(-1)?.step ?? 0;
   expect(paused).toBeGreaterThan(0);
   expect(paused).toBeLessThan(40);
+  await page.getByText(`step ${paused} of 40`).waitFor();
 
   await page
     .getByText(/Answers of step \d+/)
@@ -94,11 +101,7 @@ test("a run is begun by keyboard, watched, paused, resumed and finished", async 
   await page.getByRole("switch", { name: "Reward as a table" }).click();
   const steps = await reward.getByRole("rowheader").allInnerTexts();
   expect(steps.map(Number)).toEqual(Array.from({ length: 41 }, (_, step) => step));
-  const name = await page.getByRole("heading", { level: 1 }).innerText();
-  const lines = readFileSync(join(hone.home, "runs", name, "metrics.jsonl"), "utf8")
-    .trim()
-    .split("\n");
-  const seams = lines.map((line) => JSON.parse(line) as { event?: string; step: number }).filter(({ event }) => event);
+  const seams = lines().filter(({ event }) => event !== undefined);
   expect(seams).toMatchObject([{ event: "resume", step: paused }]);
   await page.getByRole("switch", { name: "Reward as a table" }).click();
   // Three players to hold it against, checkpoints, and the seam.
