@@ -72,6 +72,12 @@ export function isLockedElsewhere(folder: string): boolean {
   return held !== undefined && isForeign(held);
 }
 
+/** Whether any living process holds the folder, this one too: another thread of it may. */
+export function isLocked(folder: string): boolean {
+  const held = readOwner(join(folder, lockName));
+  return held !== undefined && (held.host !== hostname() || isAlive(held));
+}
+
 function isForeign(owner: Owner): boolean {
   return owner.host !== hostname() || (owner.pid !== process.pid && isAlive(owner));
 }

@@ -18,7 +18,7 @@ import { HoneError } from "../../contract/errors.ts";
 import type { RepoFile, RepoRef, RepoSnapshot } from "../../contract/hub.ts";
 import { fsyncPath, writeFileAtomic } from "../../files/atomic.ts";
 import { rethrowDiskFull } from "../../files/disk.ts";
-import { isLockedElsewhere, lockFolder } from "../../files/lock.ts";
+import { isLocked, lockFolder } from "../../files/lock.ts";
 import { fileReason, requireWritable } from "../../files/system-error.ts";
 import type { CacheTarget, IncompletePaths } from "./cache-target.ts";
 import { downloadFolder } from "./places.ts";
@@ -43,9 +43,9 @@ export function cacheTarget(
 /** Repositories that this process has open: several downloads of one may go on at a time, one lock holds them all. */
 const held = new Map<string, { users: number; release: () => void }>();
 
-/** True while something is downloaded into the repository, by this process or by another. */
+/** True while something is downloaded into the repository, by any thread of this process or by another. */
 export function isBusy(repo: RepoFolder): boolean {
-  return held.has(repo.notes) || isLockedElsewhere(repo.notes);
+  return isLocked(repo.notes);
 }
 
 class SnapshotTarget implements CacheTarget {

@@ -5,7 +5,7 @@ import { Download as DownloadIcon } from "lucide-react";
 import { lazy, Suspense, useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { RepoDetails } from "../../../core/contract/api/hub-calls.ts";
-import { errorFromData } from "../../../core/contract/errors.ts";
+import { errorFromData, errorToData } from "../../../core/contract/errors.ts";
 import { hubSourceLabels, type HubSourceName, type Quant } from "../../../core/contract/hub.ts";
 import { formatBytes, formatCount, formatDecimal } from "../../../core/contract/units.ts";
 import { useApi, useApp, useCall } from "../../app/hone-context.tsx";
@@ -30,8 +30,9 @@ export function RepoDrawer({ source, reference, onClose }: RepoDrawerProps) {
   const { t } = useTranslation();
   const [quant, setQuant] = useState<string | null>(null);
   const looked = useCall("hub.look", { reference, source, quant }, { follow: "models" });
-  const code =
-    looked.error !== undefined && "code" in (looked.error as object) ? (looked.error as { code: string }).code : "";
+  // Nothing at all can be read without a token, or with this one.
+  const problem = looked.error === undefined ? undefined : errorToData(looked.error);
+  const needsToken = problem !== undefined && isAboutToken(problem.code);
   return (
     <Drawer
       opened
@@ -45,10 +46,13 @@ export function RepoDrawer({ source, reference, onClose }: RepoDrawerProps) {
       }
       closeButtonProps={{ "aria-label": t("common.close") }}
     >
-      {isAboutToken(code) && <GatedNotice source={source} id={reference} onChanged={looked.reload} />}
-      <LoadedView of={looked}>
-        {(repo) => <Details repo={repo} quant={quant} onQuant={setQuant} onReload={looked.reload} />}
-      </LoadedView>
+      {needsToken ? (
+        <GatedNotice source={source} id={reference} problem={problem} onChanged={looked.reload} />
+      ) : (
+        <LoadedView of={looked}>
+          {(repo) => <Details repo={repo} quant={quant} onQuant={setQuant} onReload={looked.reload} />}
+        </LoadedView>
+      )}
     </Drawer>
   );
 }
@@ -189,7 +193,7 @@ function Fetch({ repo: { snapshot, plan, here }, blocked }: { repo: RepoDetails;
       </Stack>
     );
   }
-  if (download !== undefined && download.state !== "done") {
+  if (download !== undefined && download.state !== "done" && !(blocked && download.state === "failed")) {
     return (
       <div className="hone-card">
         <DownloadCard download={download} files />
