@@ -162,6 +162,17 @@ test("what the disk cannot hold is refused before anything is fetched", { timeou
   expect(await drawer.getByRole("button", { name: /^Download/ }).isDisabled()).toBe(true);
 });
 
+test("a quantisation is recommended, and another may be chosen", { timeout: 40_000 }, async () => {
+  const page = await hone.open("/models/search");
+  await look(page, "acme/tiny-GGUF");
+  const drawer = page.getByRole("dialog");
+  await expect
+    .poll(() => drawer.getByRole("radio", { name: /^Q8_0 60 kB recommended/ }).isChecked(), patience)
+    .toBe(true);
+  await drawer.getByRole("radio", { name: /^Q4_K_M/ }).check();
+  await drawer.getByRole("button", { name: "Download 40 kB" }).waitFor(patience);
+});
+
 test("without a network the search says so, and the rest works", { timeout: 40_000 }, async () => {
   const page = await hone.open("/models/search");
   hub.offline();

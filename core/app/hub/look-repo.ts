@@ -57,6 +57,7 @@ export async function lookAtRepo(
     plan,
     fit: null,
     fit_problem: null,
+    quants: choice.quants,
     splits: snapshot.ref.kind === "dataset" ? datasetSplits({ ref: snapshot.ref, files }) : [],
     note,
     here: isWhole ? referenceTo(plan.ref, choice) : null,

@@ -12,6 +12,7 @@ import {
   type Download,
   type FitReport,
   type GetPlan,
+  type Quant,
   type RepoCard,
   type RepoRef,
   type RepoSnapshot,
@@ -45,6 +46,8 @@ export interface RepoDetails {
   /** Null for a dataset, and where the headers of the weights cannot be read: `fit_problem` says why. */
   fit: FitReport | null;
   fit_problem: ErrorData | null;
+  /** Of a GGUF repository, also where none of them can be read. */
+  quants: Quant[];
   /** Parts of a dataset. */
   splits: DatasetSplit[];
   /** What the person should know, such as that another hub has answered. */

@@ -104,8 +104,8 @@ function Details({ repo, quant, onQuant, onReload }: DetailsProps) {
       {(snapshot.gated !== false || needsToken) && here === null && (
         <GatedNotice source={ref.source} id={ref.id} gated={snapshot.gated} problem={problem} onChanged={onReload} />
       )}
-      {plan.format === "gguf" && fit !== null && fit.quants.length > 1 && (
-        <QuantChoice quants={fit.quants} value={quant ?? plan.quant} onChange={onQuant} />
+      {plan.format === "gguf" && repo.quants.length > 1 && (
+        <QuantChoice quants={repo.quants} value={quant ?? plan.quant} onChange={onQuant} />
       )}
       {fit !== null && (
         <Stack gap="xs" component="section" aria-label={t("models.fit.title")}>
