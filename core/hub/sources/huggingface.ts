@@ -22,15 +22,13 @@ import { fetchWith, type Credentials, type HttpReply } from "../http.ts";
 import { withRetry } from "../retry.ts";
 import { hubFailure } from "./failure.ts";
 import { hubAddresses, showRef } from "./parse-reference.ts";
-import { cardOf, checkAnswer, checkNames, encodePath, getJson, readRange } from "./source-base.ts";
+import { amount, cardOf, checkAnswer, checkNames, encodePath, getJson, readRange, text } from "./source-base.ts";
 import type { Cancellable, HubSource } from "./source.ts";
 
 const maxFiles = 100_000;
 /** Pages of 100 that one search looks through for hits that fit. */
 const maxPages = 5;
 
-const text = z.string().nullish().catch(null);
-const amount = z.number().min(0).nullish().catch(null);
 /** What both an entry of a list and a repository's own page may hold; all of it optional, whatever a mirror leaves out. */
 const infoSchema = z.object({
   id: z.string().nullish(),

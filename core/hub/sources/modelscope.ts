@@ -20,16 +20,13 @@ import {
 import type { Credentials, HttpReply } from "../http.ts";
 import { hubFailure } from "./failure.ts";
 import { hubAddresses, showRef } from "./parse-reference.ts";
-import { cardOf, checkAnswer, checkNames, getJson, readRange } from "./source-base.ts";
+import { amount, cardOf, checkAnswer, checkNames, getJson, readRange, text } from "./source-base.ts";
 import type { Cancellable, HubSource } from "./source.ts";
 
 const treePageSize = 200;
 const maxTreePages = 500;
 const searchPageSize = 50;
 const maxSearchPages = 5;
-
-const text = z.string().nullish().catch(null);
-const amount = z.number().min(0).nullish().catch(null);
 
 const factsSchema = z.object({
   id: z.string().nullish(),

@@ -1,7 +1,7 @@
 /** What both hubs have in common: requests with retries and the right errors, ranges, cards. */
 
 import { HoneError } from "../../contract/errors.ts";
-import type { z } from "zod";
+import { z } from "zod";
 import type { RepoFile, RepoSnapshot } from "../../contract/hub.ts";
 import {
   drop,
@@ -16,6 +16,10 @@ import {
 import { withRetry } from "../retry.ts";
 import { readCard } from "./card.ts";
 import type { Cancellable, FileLocation } from "./source.ts";
+
+/** Facts that a hub may leave out, or tell in another form: they are then unknown, and the rest stands. */
+export const text = z.string().nullish().catch(null);
+export const amount = z.number().min(0).nullish().catch(null);
 
 /** Turns a reply that is no success into its error. */
 export type Refuse = (reply: Pick<HttpReply, "status" | "headers" | "url">) => Error;

@@ -1,11 +1,12 @@
 /** A new reward: of built-in parts, in TypeScript, or a program. */
 
-import { Button, Group, Modal, Radio, Stack, Text, TextInput } from "@mantine/core";
+import { Button, Group, Modal, Stack, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";
 import type { RewardKind } from "../../../core/contract/api/reward-calls.ts";
 import { useApi } from "../../app/hone-context.tsx";
+import { ChoiceCards } from "../../components/choice-cards.tsx";
 import { ErrorBox } from "../../components/error-box.tsx";
 import { labLink } from "./reward-links.ts";
 
@@ -53,25 +54,16 @@ export function NewReward({ opened, onClose }: { opened: boolean; onClose: () =>
             data-autofocus
             required
           />
-          <Radio.Group label={t("rewards.kindLabel")} value={kind} onChange={(value) => setKind(value)}>
-            <Stack gap="xs" mt={4}>
-              {kinds.map((one) => (
-                <Radio.Card key={one} value={one} p="sm" radius="sm">
-                  <Group wrap="nowrap" align="flex-start">
-                    <Radio.Indicator />
-                    <div>
-                      <Text fw={600} size="sm">
-                        {t(`rewards.kind.${one}`)}
-                      </Text>
-                      <Text size="sm" className="hone-muted">
-                        {t(`rewards.kindText.${one}`)}
-                      </Text>
-                    </div>
-                  </Group>
-                </Radio.Card>
-              ))}
-            </Stack>
-          </Radio.Group>
+          <ChoiceCards
+            label={t("rewards.kindLabel")}
+            value={kind}
+            onChange={setKind}
+            choices={kinds.map((value) => ({
+              value,
+              title: t(`rewards.kind.${value}`),
+              text: t(`rewards.kindText.${value}`),
+            }))}
+          />
           {error !== undefined && <ErrorBox error={error} />}
           <Group justify="flex-end">
             <Button variant="default" onClick={onClose}>

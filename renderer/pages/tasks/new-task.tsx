@@ -1,6 +1,6 @@
 /** A new task: from a template, or from one's own data. */
 
-import { Button, Group, Modal, Radio, Select, Stack, Text, Textarea, TextInput } from "@mantine/core";
+import { Button, Group, Modal, Select, Stack, Text, Textarea, TextInput } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
@@ -8,6 +8,7 @@ import { useLocation } from "wouter";
 import type { DataColumns } from "../../../core/contract/api/task-calls.ts";
 import { taskTemplateNames } from "../../../core/contract/api/task-calls.ts";
 import { useApi, useCall } from "../../app/hone-context.tsx";
+import { ChoiceCards } from "../../components/choice-cards.tsx";
 import { ErrorBox } from "../../components/error-box.tsx";
 import { PathPicker } from "../../components/path-picker.tsx";
 import { taskLink } from "./task-links.ts";
@@ -82,25 +83,16 @@ function NewTaskForm({ onClose }: { onClose: () => void }) {
           data-autofocus
           required
         />
-        <Radio.Group label={t("tasks.make.template")} value={template} onChange={(value) => setTemplate(value)}>
-          <Stack gap="xs" mt={4}>
-            {taskTemplateNames.map((one) => (
-              <Radio.Card key={one} value={one} p="sm" radius="sm">
-                <Group wrap="nowrap" align="flex-start">
-                  <Radio.Indicator />
-                  <div>
-                    <Text fw={600} size="sm">
-                      {t(`tasks.template.${one}.title`)}
-                    </Text>
-                    <Text size="sm" className="hone-muted">
-                      {t(`tasks.template.${one}.text`)}
-                    </Text>
-                  </div>
-                </Group>
-              </Radio.Card>
-            ))}
-          </Stack>
-        </Radio.Group>
+        <ChoiceCards
+          label={t("tasks.make.template")}
+          value={template}
+          onChange={setTemplate}
+          choices={taskTemplateNames.map((value) => ({
+            value,
+            title: t(`tasks.template.${value}.title`),
+            text: t(`tasks.template.${value}.text`),
+          }))}
+        />
         {template === "data" && (
           <>
             <PathPicker
